@@ -1,0 +1,1 @@
+"""Raw captures to costs per line: joining, storing, and following the lines through edits."""

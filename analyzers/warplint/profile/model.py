@@ -1,0 +1,122 @@
+"""What a joined capture says: totals of the captured steps and costs per line.
+
+Field names are those of ``warplint show --format json`` (docs/show-json.md). Times are microseconds.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+
+class IdleCause(str, enum.Enum):
+    """Why the GPU had nothing to do while the launching thread was on a line."""
+
+    DATA = "data"
+    """The host was inside a DataLoader's ``__next__``."""
+    SYNC = "sync"
+    """The host was inside a call that waits for the device."""
+    COPY = "copy"
+    """The host was inside a copy between host and device."""
+    LAUNCH = "launch"
+    """The host was inside an operator or a launch: it feeds the GPU, slower than the GPU works."""
+    ALLOC = "alloc"
+    """The host was inside cudaMalloc or cudaFree."""
+    HOST = "host"
+    """The host ran other Python or native code."""
+
+
+@dataclass(slots=True)
+class KernelCost:
+    """One kernel name on one line: GPU time (not overlap-corrected) and how often it ran."""
+
+    name: str
+    us: float
+    count: int
+
+
+@dataclass(slots=True)
+class LineCost:
+    """What one line of source cost in the captured steps.
+
+    ``file`` is relative to the project root, with forward slashes, or absolute when outside it.
+    ``busy_us`` counts overlapping kernels and copies once, so that it sums to ``Totals.gpu_busy_us``.
+    ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase. ``cpu_us`` is wall time the stepping
+    thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
+    busy plus idle on a GPU, ``cpu_us`` without one.
+    """
+
+    file: str
+    line: int
+    busy_us: float = 0.0
+    gpu_forward_us: float = 0.0
+    gpu_backward_us: float = 0.0
+    gpu_optimizer_us: float = 0.0
+    launches: int = 0
+    copies: int = 0
+    copy_bytes: int = 0
+    waits: int = 0
+    wait_us: float = 0.0
+    idle_us: dict[IdleCause, float] = field(default_factory=dict)
+    cpu_us: float = 0.0
+    share: float = 0.0
+    kernels: list[KernelCost] = field(default_factory=list)
+
+    @property
+    def gpu_us(self) -> float:
+        return self.gpu_forward_us + self.gpu_backward_us + self.gpu_optimizer_us
+
+    @property
+    def total_idle_us(self) -> float:
+        return sum(self.idle_us.values())
+
+
+@dataclass(slots=True)
+class Totals:
+    """The captured steps as a whole. ``wall_us`` = ``gpu_busy_us`` + ``gpu_idle_us`` when a GPU was captured.
+
+    ``unattributed_us`` is busy and idle time that reached no line of the user's source. ``device`` is the
+    GPU's name, or ``cpu``.
+    """
+
+    wall_us: float = 0.0
+    gpu_busy_us: float = 0.0
+    gpu_idle_us: float = 0.0
+    unattributed_us: float = 0.0
+    kernel_us: float = 0.0
+    kernels: int = 0
+    copies: int = 0
+    copy_bytes: int = 0
+    waits: int = 0
+    wait_us: float = 0.0
+    launches: int = 0
+    steps: int = 0
+    device: str = "cpu"
+    driver: str = ""
+    torch: str = ""
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device != "cpu"
+
+
+@dataclass(slots=True)
+class CapturedSource:
+    """A source file as the captured program saw it; ``digest`` is ``SourceText.digest``."""
+
+    file: str
+    digest: str
+    text: str
+
+
+@dataclass(slots=True)
+class Profile:
+    """A capture ready to be shown: totals, lines by falling share, sources by ``LineCost.file``."""
+
+    name: str
+    command: list[str]
+    totals: Totals
+    lines: list[LineCost]
+    sources: dict[str, CapturedSource]
+    notes: list[str] = field(default_factory=list)
+    """Plain sentences: the price of the capture, what was lost, launches without kernels, clock residual."""

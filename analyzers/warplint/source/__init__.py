@@ -1,0 +1,1 @@
+"""Source text: decoding, positions, statements, and how lines move between two versions."""

@@ -1,0 +1,67 @@
+"""What the static side reports."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from warplint.source.span import Span
+
+
+class Confidence(str, enum.Enum):
+    """How sure the engine is that the finding is true."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+class Hotness(str, enum.Enum):
+    """How often a place runs while the program works."""
+
+    STEP = "step"
+    """Once a step, a batch, a token, or more often: in a hot loop, or in code that is called from one."""
+    EPOCH = "epoch"
+    """Once an epoch, a rollout, an evaluation, or behind an every-N guard."""
+    ONCE = "once"
+    """Set-up, construction, loading, saving, module level outside loops."""
+    UNKNOWN = "unknown"
+
+
+class Applicability(str, enum.Enum):
+    """Whether a fix exists, and whether it can change behaviour."""
+
+    NONE = "none"
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that belongs to a finding, with what it has to do with it."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reported site. ``span`` counts in the whole file's text."""
+
+    code: str
+    name: str
+    message: str
+    span: Span
+    confidence: Confidence = Confidence.CERTAIN
+    hotness: Hotness = Hotness.UNKNOWN
+    fix: Applicability = Applicability.NONE
+    fix_title: str = ""
+    related: tuple[Related, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the characters of ``span`` by ``text``."""
+
+    span: Span
+    text: str

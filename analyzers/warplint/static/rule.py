@@ -1,0 +1,146 @@
+"""What a rule is: a class in a file of its own, declaring what it looks at, deciding on facts, and fixing.
+
+The engine nominates the sites a rule wants, from ``ast`` and name tables alone; the rule decides with the
+engine's facts; libcst is imported only when a fix is asked for, and sees one statement, never the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from warplint.static.finding import Applicability, Confidence, Finding, Related
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from warplint.static.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Wants:
+    """The sites a rule asks to see, as data.
+
+    ``calls`` are qualified names (``torch.arange``), ``methods`` are attribute names called on anything
+    (``item``), ``builtins`` are calls of built-in names (``float``), ``conditions`` asks for the tests of
+    if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not.
+    """
+
+    calls: frozenset[str] = frozenset()
+    methods: frozenset[str] = frozenset()
+    builtins: frozenset[str] = frozenset()
+    conditions: bool = False
+
+
+def wants(
+    *,
+    calls: Collection[str] = (),
+    methods: Collection[str] = (),
+    builtins: Collection[str] = (),
+    conditions: bool = False,
+) -> Wants:
+    return Wants(frozenset(calls), frozenset(methods), frozenset(builtins), conditions)
+
+
+class At(str, enum.Enum):
+    """Where in a capture a rule's proof would stand."""
+
+    LINE = "line"
+    USES = "uses"
+    STEP = "step"
+    RUN = "run"
+
+
+class Metric(str, enum.Enum):
+    """What a capture would show if the finding is true."""
+
+    PAGEABLE_COPY = "pageable copy"
+    WAIT = "wait"
+    DATA_IDLE = "idle for data"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What proves or refutes a rule's finding in a capture, and where to look for it."""
+
+    at: At
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A source that must, or must not, be reported: it is a test and the documentation at once.
+
+    In a ``fires`` example each reported place is enclosed in ``«»``; the marks are taken out before checking.
+    ``fixed`` is the text after all fixes, unsafe ones included, where the rule has one. ``why`` says what the
+    example shows.
+    """
+
+    why: str
+    source: str
+    fixed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What ``Rule.check`` found. ``node`` is the expression to underline and, by default, to fix."""
+
+    node: ast.expr
+    message: str
+    confidence: Confidence
+    fix: Applicability = Applicability.NONE
+    fix_title: str = ""
+    related: tuple[Related, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A fix: what takes the node's place, and the ``import a.b`` statements the file then needs."""
+
+    node: cst.BaseExpression
+    imports: tuple[str, ...] = field(default=())
+
+
+class Rule(ABC):
+    """One kind of finding. Subclasses live in ``warplint_rules``, one file each, and are found by place.
+
+    The class docstring has the fixed headings of docs/style.md: a first line, then ``Why is this slow?``,
+    ``When it stays silent``, ``Fix safety`` and ``Sources``; ``warplint rule CODE`` prints it.
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    wants: ClassVar[Wants]
+    proof: ClassVar[Signature]
+    preview: ClassVar[bool] = False
+    fires: ClassVar[list[Example]]
+    quiet: ClassVar[list[Example]]
+
+    @abstractmethod
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        """Decide whether a nominated site is a finding; None is silence."""
+
+    def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
+        """Rewrite the libcst twin of the verdict's node; None when no fix is right after all."""
+        return None
+
+
+__all__ = [
+    "Applicability",
+    "At",
+    "Confidence",
+    "Example",
+    "Finding",
+    "Metric",
+    "Related",
+    "Rewrite",
+    "Rule",
+    "Signature",
+    "Verdict",
+    "Wants",
+    "wants",
+]
