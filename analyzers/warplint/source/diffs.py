@@ -2,29 +2,81 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+# Beyond this many pairs of lines, what stands between two anchors counts as rewritten: difflib is quadratic,
+# and an editor asks at every keystroke.
+LARGEST_GAP = 1_000_000
 
 
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     """Map each line number (from 1) of ``old`` that stands unchanged in ``new`` to its number there.
 
-    Lines whose text changed, or that are gone, are absent: what was measured on them is stale.
+    Lines whose text changed, or that are gone, are absent: what was measured on them is stale. Lines that
+    occur once in both versions are the anchors (patience diff), so a moved blank line or bracket does not
+    pull its neighbours along.
     """
     moved: dict[int, int] = {}
-    head = 0
-    limit = min(len(old), len(new))
-    while head < limit and old[head] == new[head]:
-        moved[head + 1] = head + 1
-        head += 1
-    tail = 0
-    while tail < limit - head and old[-1 - tail] == new[-1 - tail]:
-        moved[len(old) - tail] = len(new) - tail
-        tail += 1
-    matcher = difflib.SequenceMatcher(
-        None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
-    )
-    for block in matcher.get_matching_blocks():
-        for index in range(block.size):
-            moved[head + block.a + index + 1] = head + block.b + index + 1
+    for old_start, old_end, new_start, new_end in _gaps(old, new, moved):
+        if (old_end - old_start) * (new_end - new_start) > LARGEST_GAP:
+            continue
+        matcher = difflib.SequenceMatcher(
+            None, old[old_start:old_end], new[new_start:new_end], autojunk=False
+        )
+        for block in matcher.get_matching_blocks():
+            for index in range(block.size):
+                moved[old_start + block.a + index + 1] = new_start + block.b + index + 1
     return moved
+
+
+def _gaps(
+    old: Sequence[str], new: Sequence[str], moved: dict[int, int]
+) -> Iterator[tuple[int, int, int, int]]:
+    """Record in ``moved`` the anchors and what adjoins them; yield the ranges that are left between."""
+    old_start = new_start = 0
+    for old_anchor, new_anchor in [*_anchors(old, new), (len(old), len(new))]:
+        while old_start < old_anchor and new_start < new_anchor and old[old_start] == new[new_start]:
+            moved[old_start + 1] = new_start + 1
+            old_start, new_start = old_start + 1, new_start + 1
+        old_end, new_end = old_anchor, new_anchor
+        while old_end > old_start and new_end > new_start and old[old_end - 1] == new[new_end - 1]:
+            moved[old_end] = new_end
+            old_end, new_end = old_end - 1, new_end - 1
+        if old_start < old_end and new_start < new_end:
+            yield old_start, old_end, new_start, new_end
+        old_start, new_start = old_anchor, new_anchor
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Index pairs of lines that occur once in both texts, as the longest run that rises in both."""
+    old_count, new_count = Counter(old), Counter(new)
+    places = {line: index for index, line in enumerate(new) if new_count[line] == 1}
+    pairs = [
+        (index, places[line]) for index, line in enumerate(old) if old_count[line] == 1 and line in places
+    ]
+    return _longest_rising(pairs)
+
+
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence of ``pairs`` (rising in the first member) that also rises in the second."""
+    ends: list[int] = []
+    tops: list[int] = []
+    before: list[int] = []
+    for index, (_, place) in enumerate(pairs):
+        pile = bisect.bisect_left(ends, place)
+        before.append(tops[pile - 1] if pile else -1)
+        if pile == len(ends):
+            ends.append(place)
+            tops.append(index)
+        else:
+            ends[pile] = place
+            tops[pile] = index
+    chain: list[tuple[int, int]] = []
+    index = tops[-1] if tops else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]

@@ -7,42 +7,48 @@ statement's first line.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
+
+BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
+"""The fields of compound statements that hold other statements."""
 
 
 def statement_heads(tree: ast.Module) -> dict[int, int]:
     """Map each line of a multi-line statement to the statement's first line; other lines are absent.
 
-    A compound statement owns the lines of its header only. A decorator line belongs to itself.
+    A compound statement owns the lines of its header only. A decorator belongs to itself.
     """
     heads: dict[int, int] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
-            first, last = _header(node)
+        for first, last in _runs(node):
             for line in range(first + 1, last + 1):
                 heads[line] = first
     return heads
 
 
-def _header(node: ast.stmt | ast.excepthandler | ast.match_case) -> tuple[int, int]:
+def _runs(node: ast.AST) -> Iterator[tuple[int, int]]:
+    """The first and last lines of each thing under this node that runs as one statement."""
     if isinstance(node, ast.match_case):
-        first, last = node.pattern.lineno, node.body[0].lineno - 1
-        return first, max(first, last)
-    body = getattr(node, "body", None)
-    if isinstance(body, list) and body:
-        decorators = getattr(body[0], "decorator_list", [])
-        first_inside = min([body[0].lineno, *(decorator.lineno for decorator in decorators)])
-        return node.lineno, max(node.lineno, min(first_inside - 1, _last_header_line(node)))
-    return node.lineno, node.end_lineno or node.lineno
+        header = [node.pattern, *([node.guard] if node.guard else [])]
+        yield node.pattern.lineno, _last_line(header)
+    elif isinstance(node, ast.stmt | ast.excepthandler):
+        if any(hasattr(node, block) for block in BLOCKS):
+            yield node.lineno, max(node.lineno, _last_line(_header(node)))
+        else:
+            yield node.lineno, node.end_lineno or node.lineno
+        for decorator in getattr(node, "decorator_list", []):
+            yield decorator.lineno, decorator.end_lineno
 
 
-def _last_header_line(node: ast.AST) -> int:
-    """The last line of a compound statement's own expressions, so that blank lines and comments stay out."""
-    last = getattr(node, "lineno", 0)
+def _header(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands between a compound statement's keyword and its colon."""
     for field, value in ast.iter_fields(node):
-        if field in {"body", "orelse", "finalbody", "handlers", "cases", "decorator_list"}:
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                for inner in ast.walk(child):
-                    last = max(last, getattr(inner, "end_lineno", 0) or 0)
-    return last
+        if field not in BLOCKS and field != "decorator_list":
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield child
+
+
+def _last_line(nodes: Iterable[ast.AST]) -> int:
+    """The last line any of the nodes stands on; 0 when none has a place."""
+    return max((getattr(inner, "end_lineno", 0) for node in nodes for inner in ast.walk(node)), default=0)

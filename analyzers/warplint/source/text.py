@@ -18,8 +18,16 @@ from warplint.source.span import Position, Span
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
+# Lone surrogates are no text: CPython refuses them, and they cannot be written back.
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 class SourceError(Exception):
-    """A file that cannot be read as Python source; the message says why in a phrase."""
+    """Bytes that are not Python source: the message says why in a phrase, ``offset`` which byte it was."""
+
+    def __init__(self, reason: str, offset: int = 0) -> None:
+        super().__init__(reason)
+        self.offset = offset
 
 
 class SourceText:
@@ -36,31 +44,52 @@ class SourceText:
 
     @classmethod
     def read(cls, path: Path) -> SourceText:
-        """Read a file. Raises SourceError (undecodable, NUL bytes, unknown encoding) or OSError."""
+        """Read a file. Raises SourceError (see ``decode``) or OSError."""
         return cls.decode(path.read_bytes(), path)
 
     @classmethod
     def decode(cls, data: bytes, path: Path) -> SourceText:
-        """Decode as PEP 263 says: byte order mark, then cookie, then UTF-8. Raises SourceError."""
-        if b"\0" in data:
-            raise SourceError("it contains NUL bytes")
+        """Decode as PEP 263 says: byte order mark, then cookie, then UTF-8.
+
+        Raises SourceError for NUL bytes, an encoding Python does not know or that is not one of text, bytes
+        that are not valid in it, and what decodes to characters no source can hold.
+        """
+        if (nul := data.find(b"\0")) >= 0:
+            raise SourceError("the file holds a NUL byte", nul)
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             # detect_encoding reports a mark as "utf-8-sig", whose codec also writes it back.
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             text = data.decode(encoding)
-        except SyntaxError as error:
-            raise SourceError(str(error.msg)) from None
         except UnicodeDecodeError as error:
-            raise SourceError(f"byte {error.start} is not valid {error.encoding}") from None
+            raise SourceError(
+                f"the byte 0x{data[error.start]:02x} is not {error.encoding}", error.start
+            ) from None
+        except SyntaxError as error:
+            raise SourceError(str(error.msg), _first_invalid_utf8(data)) from None
+        except (LookupError, UnicodeError) as error:
+            raise SourceError(str(error)) from None
+        if "\0" in text or SURROGATE.search(text):
+            raise SourceError(f"as {encoding}, the file holds characters that no source may")
         return cls(text, path, encoding)
 
+    @classmethod
+    def salvage(cls, data: bytes, path: Path) -> SourceText:
+        """What can be shown of bytes that ``decode`` refuses; not for analysis, nor to be written back."""
+        return cls(data.decode("utf-8", "replace"), path)
+
     def encode(self, text: str | None = None) -> bytes:
-        """The bytes of ``text`` (this text if None) in this file's encoding, byte order mark included."""
+        """The bytes of ``text`` (this text if None) in this file's encoding, byte order mark included.
+
+        Raises SourceError when the encoding has no such character.
+        """
         text = self.text if text is None else text
         try:
             return text.encode(self.encoding)
         except UnicodeEncodeError as error:
-            raise SourceError(f"{error.reason} in {codecs.lookup(self.encoding).name}") from None
+            character = text[error.start]
+            raise SourceError(
+                f"{character!a} cannot be written in {codecs.lookup(self.encoding).name}"
+            ) from None
 
     @cached_property
     def digest(self) -> str:
@@ -92,7 +121,7 @@ class SourceText:
         prefix = self.text[start : start + byte_column]
         if prefix.isascii():
             return start + byte_column
-        encoded = self.line(line).encode("utf-8")[:byte_column]
+        encoded = self.line(line).encode("utf-8", "surrogatepass")[:byte_column]
         return start + len(encoded.decode("utf-8", "ignore"))
 
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword) -> Span:
@@ -110,7 +139,7 @@ class SourceText:
         """The line from 0 and the column in UTF-16 units from 0, as the language server protocol counts."""
         line = bisect.bisect_right(self.line_starts, offset)
         prefix = self.text[self.line_starts[line - 1] : offset]
-        return line - 1, len(prefix) + sum(ord(character) > 0xFFFF for character in prefix)
+        return line - 1, len(prefix) + (0 if prefix.isascii() else sum(map(_is_astral, prefix)))
 
     def offset_utf16(self, line: int, column: int) -> int:
         """The character offset of a protocol position (both from 0); past the end of a line means its end."""
@@ -120,5 +149,18 @@ class SourceText:
         for index, character in enumerate(self.line(line + 1)):
             if column <= 0:
                 return start + index
-            column -= 2 if ord(character) > 0xFFFF else 1
+            column -= 2 if _is_astral(character) else 1
         return start + len(self.line(line + 1))
+
+
+def _is_astral(character: str) -> bool:
+    """Whether UTF-16 needs two units for the character."""
+    return character > "\uffff"
+
+
+def _first_invalid_utf8(data: bytes) -> int:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0

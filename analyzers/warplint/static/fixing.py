@@ -70,16 +70,26 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 def fix_all(
     analyzer: Analyzer, source: SourceText, findings_filter: Callable[[Finding], bool], unsafe: bool
 ) -> FixResult:
-    """Mend every finding that passes the filter and has a fix, unsafe ones only when ``unsafe``.
+    """``fix_reported`` for a filter that looks at one finding alone."""
+    return fix_reported(
+        analyzer, source, lambda analysis: [*filter(findings_filter, analysis.findings)], unsafe
+    )
+
+
+def fix_reported(
+    analyzer: Analyzer, source: SourceText, reported: Callable[[Analysis], Iterable[Finding]], unsafe: bool
+) -> FixResult:
+    """Mend every finding that is ``reported`` and has a fix, unsafe ones only when ``unsafe``.
 
     Fixes whose edits overlap wait for the next round, on the text mended so far. ``applied`` holds each
-    finding as it stood in the text of its round.
+    finding as it stood in the text of its round. ``reported`` is asked each round: comments that silence
+    findings move with the text.
     """
     wanted = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     applied: list[Finding] = []
     analysis = analyzer.analyze(source)
     for _ in range(MAX_ROUNDS):
-        fixable = [found for found in analysis.findings if findings_filter(found) and found.fix in wanted]
+        fixable = [found for found in reported(analysis) if found.fix in wanted]
         chosen = _compatible(analysis, fixable)
         if not chosen:
             break
@@ -87,7 +97,7 @@ def fix_all(
         source = SourceText(text, source.path, source.encoding)
         analysis = analyzer.analyze(source, analysis)
         applied += chosen
-    return FixResult(source.text, applied, [found for found in analysis.findings if findings_filter(found)])
+    return FixResult(source.text, applied, [*reported(analysis)])
 
 
 def _compatible(analysis: Analysis, findings: Iterable[Finding]) -> Mapping[Finding, tuple[Edit, ...]]:
