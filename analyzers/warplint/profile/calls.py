@@ -1,0 +1,130 @@
+"""What the names of host calls in a Kineto trace mean: one table for launches, copies, waits and allocations.
+
+Names are CUPTI's (``cuda_runtime`` and ``cuda_driver`` records). CUPTI appends versions and stream suffixes
+(``cudaGraphLaunch_v10000``, ``cudaMemcpyAsync_ptsz``); ``call_kind`` looks past them.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+
+
+class CallKind(enum.Flag):
+    """What a host call does for the GPU; a blocking copy both copies and waits."""
+
+    OTHER = 0
+    LAUNCH = enum.auto()
+    """Starts a kernel, or a graph of them."""
+    COPY = enum.auto()
+    FILL = enum.auto()
+    WAIT = enum.auto()
+    """Returns only when the GPU has reached a point."""
+    ALLOC = enum.auto()
+    """Allocates or frees device or pinned host memory; may itself wait."""
+
+
+_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+
+# cudaMemcpyAsync from pageable memory may block too, but whether it did shows only in how long it took: torch
+# follows it with a cudaStreamSynchronize of its own, which counts as the wait.
+_KINDS: dict[str, CallKind] = {
+    **dict.fromkeys(
+        (
+            "cudaLaunchKernel",
+            "cudaLaunchKernelExC",
+            "cudaLaunchCooperativeKernel",
+            "cudaGraphLaunch",
+            "cuLaunchKernel",
+            "cuLaunchKernelEx",
+            "cuLaunchCooperativeKernel",
+            "cuGraphLaunch",
+        ),
+        CallKind.LAUNCH,
+    ),
+    **dict.fromkeys(
+        (
+            "cudaMemcpyAsync",
+            "cudaMemcpy2DAsync",
+            "cudaMemcpy3DAsync",
+            "cudaMemcpyPeerAsync",
+            "cudaMemcpy3DPeerAsync",
+            "cudaMemcpyToSymbolAsync",
+            "cudaMemcpyFromSymbolAsync",
+            "cuMemcpyAsync",
+            "cuMemcpyHtoDAsync",
+            "cuMemcpyDtoHAsync",
+            "cuMemcpyDtoDAsync",
+        ),
+        CallKind.COPY,
+    ),
+    **dict.fromkeys(
+        (
+            "cudaMemcpy",
+            "cudaMemcpy2D",
+            "cudaMemcpy3D",
+            "cudaMemcpyPeer",
+            "cudaMemcpyToSymbol",
+            "cudaMemcpyFromSymbol",
+            "cuMemcpyHtoD",
+            "cuMemcpyDtoH",
+        ),
+        CallKind.COPY | CallKind.WAIT,
+    ),
+    **dict.fromkeys(
+        ("cudaMemset", "cudaMemsetAsync", "cudaMemset2DAsync", "cuMemsetD8Async", "cuMemsetD32Async"),
+        CallKind.FILL,
+    ),
+    **dict.fromkeys(
+        (
+            "cudaDeviceSynchronize",
+            "cudaStreamSynchronize",
+            "cudaEventSynchronize",
+            "cuCtxSynchronize",
+            "cuStreamSynchronize",
+            "cuEventSynchronize",
+        ),
+        CallKind.WAIT,
+    ),
+    **dict.fromkeys(
+        (
+            "cudaMalloc",
+            "cudaMallocAsync",
+            "cudaMallocHost",
+            "cudaHostAlloc",
+            "cudaHostRegister",
+            "cudaFree",
+            "cudaFreeAsync",
+            "cudaFreeHost",
+            "cuMemCreate",
+            "cuMemMap",
+            "cuMemUnmap",
+            "cuMemRelease",
+            "cuMemAlloc",
+            "cuMemFree",
+        ),
+        CallKind.ALLOC,
+    ),
+}
+
+STARTS_GPU_WORK = CallKind.LAUNCH | CallKind.COPY | CallKind.FILL
+
+
+def call_kind(name: str) -> CallKind:
+    """The kind of a runtime or driver call by its name; OTHER for calls that cost the GPU nothing."""
+    return _KINDS.get(_SUFFIX.sub("", name), CallKind.OTHER)
+
+
+# Record names that torch and this project write into a trace.
+BACKWARD_NODE = "autograd::engine::evaluate_function: "
+DATA_LOADING = "enumerate(DataLoader)#"
+OPTIMIZER = ("Optimizer.step#", "Optimizer.zero_grad#")
+MARKER = "warplint.sync#"
+
+# "Memcpy HtoD (Pageable -> Device)": copies within one device's memory are GPU work, not transfers.
+_WITHIN_DEVICE = "Memcpy DtoD"
+
+
+def is_transfer(name: str) -> bool:
+    """Whether a ``gpu_memcpy`` record moves bytes between host and device, or between devices."""
+    return not name.startswith(_WITHIN_DEVICE)

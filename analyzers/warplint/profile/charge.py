@@ -1,0 +1,163 @@
+"""Which line of the user's source caused what a thread did at a time, and in which phase of the step.
+
+A thread's own innermost user line, where it has one. Autograd's threads run no Python of the user's, so what
+a backward node launches goes to the line that made the node in the forward pass:
+
+1. a user's own line inside the node wins (hooks, a custom Function's backward, checkpoint's recomputation);
+2. else the trace's fwdbwd arrow into the node;
+3. else the node's (sequence number, forward thread): of the forward operators with that number the one that
+   *starts last* made the node, because operators that make none carry the next one's number;
+4. else the line the stepping thread is on, its ``.backward()``: AccumulateGrad, hooks and collectives.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+from dataclasses import dataclass
+
+from warplint.profile.calls import BACKWARD_NODE, OPTIMIZER
+from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
+from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.trace import NONE, HostSpans, Trace, spans_named
+
+
+class Phase(enum.IntEnum):
+    """The part of a step that launched something."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    OPTIMIZER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """A forward operator that carries a sequence number."""
+
+    start: int
+    thread: int
+
+
+class Charger:
+    """Answers for one window. The trace's times must already be the timeline's."""
+
+    def __init__(self, trace: Trace, timeline: Timeline, stepping_thread: int) -> None:
+        self._trace, self._timeline = trace, timeline
+        self.stepping_thread = stepping_thread
+        nodes = list(spans_named(trace, trace.operators, (BACKWARD_NODE,)))
+        self._nodes = {
+            thread: ThreadNesting(trace.operators, members)
+            for thread, members in by_thread(trace.operators, nodes).items()
+        }
+        self._optimizer = _intervals_by_thread(trace, trace.annotations, OPTIMIZER)
+        self._arrow_starts, self._arrow_makers = self._arrows_by_thread()
+        self._makers = self._makers_by_sequence()
+        self._native_threads = self._forward_threads()
+        self._node_places: dict[int, int] = {}
+
+    @property
+    def backward_threads(self) -> frozenset[int]:
+        """The threads that ran backward nodes."""
+        return frozenset(self._nodes)
+
+    def place(self, thread: int, t_ns: int) -> int:
+        """The place that caused what ``thread`` did at ``t_ns``; NOWHERE if none of the user's did."""
+        own = self._timeline.at(thread, t_ns)
+        node = self._node_at(thread, t_ns)
+        if node is None:
+            return own
+        # A backward that runs on the calling thread finds that thread on the ``.backward()`` line throughout.
+        if own not in (NOWHERE, self._timeline.at(thread, self._trace.operators.start[node])):
+            return own
+        if node not in self._node_places:
+            self._node_places[node] = self._place_of_node(node)
+        return self._node_places[node]
+
+    def phase(self, thread: int, t_ns: int) -> Phase:
+        optimizer = self._optimizer.get(thread)
+        if optimizer is not None and optimizer.contains(t_ns):
+            return Phase.OPTIMIZER
+        return Phase.FORWARD if self._node_at(thread, t_ns) is None else Phase.BACKWARD
+
+    def _node_at(self, thread: int, t_ns: int) -> int | None:
+        nodes = self._nodes.get(thread)
+        return None if nodes is None else next(nodes.around(t_ns), None)
+
+    def _place_of_node(self, node: int) -> int:
+        maker = self._maker_by_arrow(node) or self._maker_by_sequence(node)
+        if maker is not None:
+            place = self.place(maker.thread, maker.start)
+            if place != NOWHERE:
+                return place
+        start = self._trace.operators.start[node]
+        own = self._timeline.at(self._trace.operators.thread[node], start)
+        return own if own != NOWHERE else self._timeline.at(self.stepping_thread, start)
+
+    def _maker_by_arrow(self, node: int) -> _Maker | None:
+        operators = self._trace.operators
+        thread, start = operators.thread[node], operators.start[node]
+        starts = self._arrow_starts.get(thread, [])
+        index = bisect.bisect_left(starts, start)
+        if index == len(starts) or starts[index] >= operators.end[node]:
+            return None
+        # An arrow into a node nested in this one (a reentrant backward) is not this node's.
+        if self._node_at(thread, starts[index]) != node:
+            return None
+        maker = self._arrow_makers[thread][index]
+        return maker if maker.start < start else None
+
+    def _maker_by_sequence(self, node: int) -> _Maker | None:
+        operators = self._trace.operators
+        makers = self._makers.get(operators.sequence[node], [])
+        thread = self._native_threads.get(operators.forward_thread[node], self.stepping_thread)
+        earlier = [maker for maker in makers if maker.start < operators.start[node]]
+        on_thread = [maker for maker in earlier if maker.thread == thread]
+        return max(on_thread or earlier, key=lambda maker: maker.start, default=None)
+
+    def _makers_by_sequence(self) -> dict[int, list[_Maker]]:
+        operators = self._trace.operators
+        makers: dict[int, list[_Maker]] = {}
+        for index, sequence in enumerate(operators.sequence):
+            if sequence != NONE and operators.forward_thread[index] <= 0:
+                maker = _Maker(operators.start[index], operators.thread[index])
+                makers.setdefault(sequence, []).append(maker)
+        return makers
+
+    def _arrows_by_thread(self) -> tuple[dict[int, list[int]], dict[int, list[_Maker]]]:
+        """For each thread, the sorted times at which arrows end on it, and where each begins."""
+        forward = self._trace.arrows.forward
+        ends: dict[int, list[tuple[int, _Maker]]] = {}
+        for flow, (thread, time) in self._trace.arrows.backward.items():
+            if flow in forward:
+                maker_thread, maker_start = forward[flow]
+                ends.setdefault(thread, []).append((time, _Maker(maker_start, maker_thread)))
+        for arrows in ends.values():
+            arrows.sort(key=lambda arrow: arrow[0])
+        return (
+            {thread: [time for time, _ in arrows] for thread, arrows in ends.items()},
+            {thread: [maker for _, maker in arrows] for thread, arrows in ends.items()},
+        )
+
+    def _forward_threads(self) -> dict[int, int]:
+        """torch's own number of a forward thread to its native id, learnt from the arrows."""
+        operators = self._trace.operators
+        ends = {
+            (thread, time): maker.thread
+            for thread, times in self._arrow_starts.items()
+            for time, maker in zip(times, self._arrow_makers[thread], strict=True)
+        }
+        found: dict[int, int] = {}
+        for index, number in enumerate(operators.forward_thread):
+            if number > 0:
+                native = ends.get((operators.thread[index], operators.start[index]))
+                if native is not None:
+                    found[number] = native
+        return found
+
+
+def _intervals_by_thread(trace: Trace, spans: HostSpans, prefixes: tuple[str, ...]) -> dict[int, Intervals]:
+    grouped = by_thread(spans, spans_named(trace, spans, prefixes))
+    return {
+        thread: Intervals((spans.start[span], spans.end[span]) for span in members)
+        for thread, members in grouped.items()
+    }

@@ -1,0 +1,140 @@
+"""Why the GPU had nothing to do, and on which line the host was meanwhile.
+
+The host is the stepping thread, and autograd's threads while it waits in a backward. A gap's every nanosecond
+has one cause, the first of ``host_causes`` that some host thread was in then, and one line: a user's own line
+on an autograd thread (a hook), else the stepping thread's.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind, call_kind
+from warplint.profile.charge import Charger
+from warplint.profile.model import IdleCause
+from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
+from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.trace import Trace, spans_named
+
+Span = tuple[int, int, int]
+"""(start, end, place)."""
+
+CALL_CAUSES = (
+    (IdleCause.SYNC, CallKind.WAIT),
+    (IdleCause.COPY, CallKind.COPY),
+    (IdleCause.ALLOC, CallKind.ALLOC),
+)
+"""Causes that a kind of call shows, strongest first; DATA comes before them, LAUNCH and HOST after."""
+
+
+def charge_idle(
+    gaps: list[tuple[int, int]], trace: Trace, timeline: Timeline, charger: Charger
+) -> dict[int, dict[IdleCause, int]]:
+    """Nanoseconds of ``gaps`` by place and cause."""
+    charged: dict[int, dict[IdleCause, int]] = defaultdict(lambda: defaultdict(int))
+    if not gaps:
+        return charged
+    spans = host_spans(timeline, charger, gaps[0][0], gaps[-1][1])
+    left = gaps
+    for cause, intervals in host_causes(trace, charger):
+        inside, left = cut(left, intervals)
+        _charge(charged, cause, inside, spans)
+    _charge(charged, IdleCause.HOST, left, spans)
+    return charged
+
+
+def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Intervals]]:
+    """When the host was in what, strongest cause first."""
+    threads = charger.backward_threads | {charger.stepping_thread}
+    annotations, calls = trace.annotations, trace.calls
+    loading = spans_named(trace, annotations, (DATA_LOADING,))
+    yield (
+        IdleCause.DATA,
+        Intervals(
+            (annotations.start[span], annotations.end[span])
+            for span in loading
+            if annotations.thread[span] == charger.stepping_thread
+        ),
+    )
+    kinds = [call_kind(text) for text in trace.names.texts]
+    for cause, kind in CALL_CAUSES:
+        yield (
+            cause,
+            Intervals(
+                (calls.start[index], calls.end[index])
+                for index in range(len(calls))
+                if calls.thread[index] in threads and kinds[calls.name[index]] & kind
+            ),
+        )
+    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads, kinds))
+
+
+def _launching(trace: Trace, threads: frozenset[int], kinds: list[CallKind]) -> Iterator[tuple[int, int]]:
+    """Launches, and the outermost operators that launch something; one on CPU tensors is host work."""
+    calls, operators = trace.calls, trace.operators
+    starts: dict[int, list[int]] = defaultdict(list)
+    for index in range(len(calls)):
+        if kinds[calls.name[index]] & STARTS_GPU_WORK and calls.thread[index] in threads:
+            starts[calls.thread[index]].append(calls.start[index])
+            yield calls.start[index], calls.end[index]
+    for thread, members in by_thread(operators, range(len(operators))).items():
+        launches = sorted(starts[thread])
+        for span in ThreadNesting(operators, members).outermost():
+            start, end = operators.start[span], operators.end[span]
+            if bisect.bisect_left(launches, start) < bisect.bisect_left(launches, end):
+                yield start, end
+
+
+def host_spans(timeline: Timeline, charger: Charger, begin: int, end: int) -> list[Span]:
+    """Where the host was, without a hole over ``[begin, end)``."""
+    spans = list(timeline.thread(charger.stepping_thread).spans(begin, end))
+    for thread in sorted(charger.backward_threads - {charger.stepping_thread}):
+        own = [span for span in timeline.thread(thread).spans(begin, end) if span[2] != NOWHERE]
+        spans = list(_overlay(spans, own))
+    return spans
+
+
+def _overlay(below: Iterable[Span], above: list[Span]) -> Iterator[Span]:
+    """``below`` with ``above`` laid over it; both sorted and disjoint."""
+    covered = Intervals((start, end) for start, end, _ in above)
+    pieces = list(above)
+    for start, end, place in below:
+        _, outside = cut([(start, end)], covered)
+        pieces.extend((left, right, place) for left, right in outside)
+    return iter(sorted(pieces))
+
+
+def cut(
+    gaps: list[tuple[int, int]], intervals: Intervals
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The parts of sorted disjoint ``gaps`` inside and outside ``intervals``."""
+    inside: list[tuple[int, int]] = []
+    outside: list[tuple[int, int]] = []
+    for start, end in gaps:
+        for left, right in intervals.overlapping(start, end):
+            if left > start:
+                outside.append((start, left))
+            inside.append((left, right))
+            start = right
+        if start < end:
+            outside.append((start, end))
+    return inside, outside
+
+
+def _charge(
+    charged: dict[int, dict[IdleCause, int]],
+    cause: IdleCause,
+    pieces: list[tuple[int, int]],
+    spans: list[Span],
+) -> None:
+    position = 0
+    for start, end in pieces:
+        while spans[position][1] <= start:
+            position += 1
+        index = position
+        while start < end:
+            stop = min(end, spans[index][1])
+            charged[spans[index][2]][cause] += stop - start
+            start, index = stop, index + 1

@@ -1,0 +1,196 @@
+"""Joins a raw capture folder into costs per line.
+
+One process is shown, that of the lowest rank; what the others did is said in a note. Several windows of the
+process are summed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
+from warplint.profile import notes
+from warplint.profile.charge import Charger
+from warplint.profile.clock import ClockError, find_markers, fit_clock, unix_pairs
+from warplint.profile.model import CapturedSource, Profile
+from warplint.profile.naming import root_relative
+from warplint.profile.raw import RawProcess, RawWindow, read_process
+from warplint.profile.tally import Tally
+from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.trace import Trace, TraceError, read_trace
+from warplint.profile.window import StepRange, tally_device, tally_host
+
+_RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
+
+
+def raw_files(folder: Path) -> list[Path]:
+    """The folder's raw files, by rank, then process id."""
+
+    def order(path: Path) -> tuple[int, int, str]:
+        match = _RANK_AND_PID.match(path.name)
+        return (int(match[1]), int(match[2]), path.name) if match else (1 << 62, 0, path.name)
+
+    return sorted(folder.glob(f"*{RAW_SUFFIX}"), key=order)
+
+
+def join(folder: Path) -> Profile:
+    """Join a capture folder. Raises LayoutError when it is no capture or nothing in it can be read."""
+    manifest = RunManifest.read(folder)
+    said = list(manifest.notes)
+    processes = _read_processes(folder, said)
+    shown = _to_show(processes)
+    said.extend(notes.other_processes(shown.path, [each.path for each in processes if each is not shown]))
+    return _ProcessJoin(folder, manifest, shown, said).profile()
+
+
+def _read_processes(folder: Path, said: list[str]) -> list[RawProcess]:
+    """Every readable raw file of the folder; what cannot be read is added to ``said``."""
+    files = raw_files(folder)
+    if not files:
+        raise LayoutError(
+            f"{folder} holds no captured process: the command ran no Python that could be captured"
+        )
+    processes: list[RawProcess] = []
+    for path in files:
+        process = _read_or_say(path, said)
+        if process is not None:
+            processes.append(process)
+    if not processes:
+        raise LayoutError(said[-1])
+    return processes
+
+
+def _read_or_say(path: Path, said: list[str]) -> RawProcess | None:
+    try:
+        return read_process(path)
+    except LayoutError as error:
+        said.append(str(error))
+        return None
+
+
+def _to_show(processes: list[RawProcess]) -> RawProcess:
+    """The first process that finished a window, else the first that opened one, else the first."""
+    for wanted in (_finished_a_window, lambda process: bool(process.windows)):
+        found = next(filter(wanted, processes), None)
+        if found is not None:
+            return found
+    return processes[0]
+
+
+def _finished_a_window(process: RawProcess) -> bool:
+    return any(window.close is not None for window in process.windows)
+
+
+@dataclass(slots=True)
+class _JoinedWindow:
+    trace: Trace | None
+    tally: Tally
+
+
+class _ProcessJoin:
+    """Joins one process's windows."""
+
+    def __init__(self, folder: Path, manifest: RunManifest, process: RawProcess, said: list[str]) -> None:
+        self.folder, self.manifest, self.process, self.said = folder, manifest, process, said
+        self.timeline = Timeline(process)
+        self.files = {
+            source.identifier: root_relative(source.path, manifest.root)
+            for source in process.sources.values()
+        }
+
+    def profile(self) -> Profile:
+        self.said.extend(self.process.notes)
+        joined = self._windows()
+        on_gpu = any(window.trace is not None and len(window.trace.work) for window in joined)
+        whole = Tally()
+        for window in joined:
+            whole.add(window.tally)
+        totals = whole.to_totals(on_gpu)
+        described = self.process.process
+        totals.device = self._device(joined, whole) if on_gpu else "cpu"
+        totals.driver = str(described.get("driver") or "")
+        totals.torch = str(described.get("torch") or "")
+        self.said.extend(notes.doubts(whole.doubts))
+        return Profile(
+            name=self.folder.name,
+            command=list(self.manifest.command),
+            totals=totals,
+            lines=whole.to_lines(on_gpu),
+            sources={
+                self.files[source.identifier]: CapturedSource(
+                    self.files[source.identifier], source.digest, source.text
+                )
+                for source in self.process.sources.values()
+            },
+            notes=self.said,
+        )
+
+    def _windows(self) -> list[_JoinedWindow]:
+        finished = [window for window in self.process.windows if window.close is not None]
+        joined = [self._finished(window, window.close) for window in finished if window.close is not None]
+        device = [window for window in joined if window.trace is not None and len(window.trace.work)]
+        for window in self.process.windows:
+            if window.close is None:
+                self.said.append(notes.open_window(window.number, self.process.lost_bytes))
+                if not finished:
+                    joined.append(self._unfinished(window))
+        # Windows whose GPU records are lost would count as if the GPU had not been there.
+        return device or joined
+
+    def _finished(self, window: RawWindow, close: dict[str, Any]) -> _JoinedWindow:
+        steps = StepRange.within(window.open_ns, int(close["t_ns"]), self.process.step_ends_ns)
+        thread = self._stepping_thread(close)
+        trace = self._trace(window, close)
+        if trace is None or not len(trace.work):
+            return _JoinedWindow(trace, tally_host(self.timeline, thread, steps, self._key))
+        charger = Charger(trace, self.timeline, thread)
+        return _JoinedWindow(trace, tally_device(trace, self.timeline, charger, steps, self._key))
+
+    def _trace(self, window: RawWindow, close: dict[str, Any]) -> Trace | None:
+        name = close.get("trace")
+        if not name:
+            return None
+        try:
+            # A name with a folder in it was not written by capture.
+            trace = read_trace(self.folder / Path(str(name)).name)
+            clock = fit_clock(
+                unix_pairs(trace, close.get("clock", [])), find_markers(trace, close.get("markers", []))
+            )
+        except (TraceError, ClockError) as error:
+            self.said.append(notes.trace_lost(window.number, str(name), str(error)))
+            return None
+        clock.apply(trace)
+        self.said.append(notes.clock(window.number, clock))
+        return trace
+
+    def _unfinished(self, window: RawWindow) -> _JoinedWindow:
+        """A window the process died in: only where the stepping thread was."""
+        thread = self._stepping_thread({})
+        last = self.timeline.thread(thread).times[-1:] or [window.open_ns]
+        steps = StepRange.within(window.open_ns, last[0], self.process.step_ends_ns)
+        return _JoinedWindow(None, tally_host(self.timeline, thread, steps, self._key))
+
+    def _stepping_thread(self, close: dict[str, Any]) -> int:
+        """The thread that makes the steps: as capture says, else the one with most line events."""
+        named = close.get("main_thread", self.process.process.get("main_thread"))
+        if named is not None:
+            return int(named)
+        threads = self.timeline.threads
+        return max(threads, key=lambda thread: len(threads[thread].times), default=0)
+
+    def _key(self, place: int) -> tuple[str, int] | None:
+        if place == NOWHERE:
+            return None
+        found = self.timeline.places.all[place]
+        file = self.files.get(found.source)
+        return None if file is None else (file, found.line)
+
+    def _device(self, joined: list[_JoinedWindow], whole: Tally) -> str:
+        for window in joined:
+            for number in sorted(whole.doubts.devices):
+                if window.trace is not None and number in window.trace.devices:
+                    return window.trace.devices[number]
+        return str(self.process.process.get("device") or "unknown GPU")

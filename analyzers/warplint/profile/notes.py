@@ -1,0 +1,45 @@
+"""The plain sentences in which a profile says how far it can be trusted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warplint.profile.clock import Clock
+from warplint.profile.tally import Doubts
+
+
+def other_processes(shown: Path, others: list[Path]) -> list[str]:
+    if not others:
+        return []
+    names = ", ".join(path.stem for path in others)
+    return [f"costs are those of {shown.stem}; also captured and not shown: {names}"]
+
+
+def open_window(window: int, lost_bytes: int) -> str:
+    lost = f", and {lost_bytes} bytes of its last record" if lost_bytes else ""
+    return f"the process ended inside window {window}: its GPU records are lost{lost}"
+
+
+def trace_lost(window: int, name: str, why: str) -> str:
+    return f"the GPU records of window {window} are lost: {name}: {why}"
+
+
+def clock(window: int, fitted: Clock) -> str:
+    return (
+        f"window {window}: GPU and line clocks agree within {fitted.residual_us:.1f} us "
+        f"(worst marker {fitted.violation_us:.1f} us outside its stamps)"
+    )
+
+
+def doubts(found: Doubts) -> list[str]:
+    """One sentence for each kind of record that is not accounted for."""
+    said = [
+        (found.launches_without_work, "launches or copies have no record of their work on the GPU"),
+        (found.work_without_launch, "kernels or copies have no launch, and so no line"),
+        (found.work_before_launch, "kernels or copies begin before their launch by the GPU's clock"),
+        (found.malformed_events, "events of the trace were malformed and are left out"),
+    ]
+    sentences = [f"{count} {what}" for count, what in said if count]
+    if len(found.devices) > 1:
+        sentences.append(f"{len(found.devices)} GPUs were used; busy means that any of them was")
+    return sentences

@@ -1,0 +1,147 @@
+"""What the steps of one window cost each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warplint.profile.busy import share_busy
+from warplint.profile.calls import STARTS_GPU_WORK, CallKind, call_kind, is_transfer
+from warplint.profile.charge import Charger, Phase
+from warplint.profile.idle import charge_idle
+from warplint.profile.tally import LineTally, Tally
+from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.trace import Trace, WorkKind
+
+
+@dataclass(frozen=True, slots=True)
+class StepRange:
+    """The time from the first to the last step boundary inside a window; without two, the window itself."""
+
+    begin_ns: int
+    end_ns: int
+    steps: int
+
+    @classmethod
+    def within(cls, open_ns: int, close_ns: int, step_ends_ns: list[int]) -> StepRange:
+        inside = sorted(time for time in step_ends_ns if open_ns <= time <= close_ns)
+        if len(inside) < 2:
+            return cls(open_ns, max(open_ns, close_ns), 0)
+        return cls(inside[0], inside[-1], len(inside) - 1)
+
+    def holds(self, t_ns: int) -> bool:
+        return self.begin_ns <= t_ns < self.end_ns
+
+
+def tally_host(
+    timeline: Timeline,
+    stepping_thread: int,
+    steps: StepRange,
+    key_of: Callable[[int], tuple[str, int] | None],
+) -> Tally:
+    """The time the stepping thread stood on each line: all there is to say without a GPU."""
+    tally = Tally(wall_ns=steps.end_ns - steps.begin_ns, steps=steps.steps)
+    for start, end, place in timeline.thread(stepping_thread).spans(steps.begin_ns, steps.end_ns):
+        tally.lines[key_of(place)].cpu_ns += end - start
+    return tally
+
+
+def tally_device(
+    trace: Trace,
+    timeline: Timeline,
+    charger: Charger,
+    steps: StepRange,
+    key_of: Callable[[int], tuple[str, int] | None],
+) -> Tally:
+    """What a window with a GPU cost. The trace's times must already be the timeline's.
+
+    Busy and idle are the GPU's time within ``steps``. Launches, copies, waits and the plain sums of GPU time
+    are of what the host started within them, so that each step counts its own work once, however far the
+    GPU lags behind.
+    """
+    tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
+    costs = _WindowCosts(trace, charger, steps, lambda place: tally.lines[key_of(place)], tally)
+    costs.add_calls()
+    costs.add_work()
+    work = zip(trace.work.start, trace.work.end, costs.work_places, strict=True)
+    busy = share_busy(work, steps.begin_ns, steps.end_ns)
+    for place, busy_ns in busy.by_owner.items():
+        tally.lines[key_of(place)].busy_ns += busy_ns
+    for place, causes in charge_idle(busy.gaps, trace, timeline, charger).items():
+        for cause, idle_ns in causes.items():
+            tally.lines[key_of(place)].idle_ns[cause] += idle_ns
+    return tally
+
+
+class _WindowCosts:
+    """Charges host calls and GPU work to lines by the correlation of the two."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        charger: Charger,
+        steps: StepRange,
+        line_of: Callable[[int], LineTally],
+        tally: Tally,
+    ) -> None:
+        self.trace, self.charger, self.steps, self.line_of, self.tally = trace, charger, steps, line_of, tally
+        self.kinds = [call_kind(text) for text in trace.names.texts]
+        self.transfers = [is_transfer(text) for text in trace.names.texts]
+        self.call_of = {correlation: call for call, correlation in enumerate(trace.calls.correlation)}
+        self.started = set(trace.work.correlation)
+        self.work_places: list[int] = []
+        """The place of each piece of GPU work, in the trace's order."""
+        self._call_places: dict[int, int] = {}
+
+    def add_calls(self) -> None:
+        calls, doubts = self.trace.calls, self.tally.doubts
+        doubts.malformed_events += self.trace.malformed
+        for call in range(len(calls)):
+            started = calls.correlation[call] in self.started
+            kind = self.kinds[calls.name[call]]
+            if kind is CallKind.OTHER and started:
+                kind = CallKind.LAUNCH
+            if not kind & (STARTS_GPU_WORK | CallKind.WAIT) or not self.steps.holds(calls.start[call]):
+                continue
+            line = self.line_of(self._place_of_call(call))
+            if kind & CallKind.LAUNCH:
+                line.launches += 1
+            if kind & CallKind.WAIT:
+                line.waits += 1
+                line.wait_ns += calls.end[call] - calls.start[call]
+            if kind & STARTS_GPU_WORK and not started:
+                doubts.launches_without_work += 1
+
+    def add_work(self) -> None:
+        for index in range(len(self.trace.work)):
+            call = self.call_of.get(self.trace.work.correlation[index])
+            place = NOWHERE if call is None else self._place_of_call(call)
+            self.work_places.append(place)
+            self._add_one(index, call, place)
+
+    def _add_one(self, index: int, call: int | None, place: int) -> None:
+        work, calls, tally = self.trace.work, self.trace.calls, self.tally
+        start = work.start[index] if call is None else calls.start[call]
+        if not self.steps.holds(start):
+            return
+        line, length = self.line_of(place), work.end[index] - work.start[index]
+        name = self.trace.text(work.name[index])
+        phase = Phase.FORWARD if call is None else self.charger.phase(calls.thread[call], start)
+        line.gpu_ns[phase] += length
+        line.kernel_ns[name] += length
+        line.kernel_counts[name] += 1
+        if work.kind[index] == WorkKind.KERNEL:
+            tally.kernels += 1
+            tally.kernel_ns += length
+        elif work.kind[index] == WorkKind.COPY and self.transfers[work.name[index]]:
+            line.copies += 1
+            line.copy_bytes += work.bytes[index]
+        tally.doubts.devices.add(work.device[index])
+        tally.doubts.work_without_launch += call is None
+        tally.doubts.work_before_launch += call is not None and work.start[index] < start
+
+    def _place_of_call(self, call: int) -> int:
+        if call not in self._call_places:
+            calls = self.trace.calls
+            self._call_places[call] = self.charger.place(calls.thread[call], calls.start[call])
+        return self._call_places[call]
