@@ -137,12 +137,16 @@ class CaptureBuilder:
             for time, line in events:
                 flat.extend((host_ns(time), 1 if line else 0, line))
             writer.write_lines(thread, flat)
-        writer.write_steps(array("q", [each for pair in enumerate(map(host_ns, self.steps)) for each in pair]))
+        writer.write_steps(
+            array("q", [each for pair in enumerate(map(host_ns, self.steps)) for each in pair])
+        )
         name = trace_name(0, 1, number)
         self.write_trace(folder / name)
         closed = {"window": number, "t_ns": host_ns(end), "step": len(self.steps), "trace": name}
         markers = [[0, host_ns(begin - 3), host_ns(begin - 1)], [1, host_ns(end - 3), host_ns(end - 1)]]
-        writer.write_json(Record.WINDOW_CLOSE, closed | {"main_thread": MAIN, "price": {}, "markers": markers})
+        writer.write_json(
+            Record.WINDOW_CLOSE, closed | {"main_thread": MAIN, "price": {}, "markers": markers}
+        )
 
     def write_trace(self, path: Path) -> None:
         marked = TraceBuilder(list(self.trace.events), dict(self.trace.header))

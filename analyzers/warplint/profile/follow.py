@@ -1,0 +1,106 @@
+"""Where captured costs stand in a text that has been edited since."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warplint.profile.model import LineCost, Profile
+from warplint.profile.timeline import heads_of_text
+from warplint.source.diffs import moved_lines
+from warplint.source.text import LINE_END, SourceText
+
+# Below this likeness (difflib's ratio) an edited line is another line, and the old one is gone.
+SAME_LINE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCost:
+    """A cost at its ``line`` (from 1) in the current text; ``stale`` when what it was measured on changed."""
+
+    cost: LineCost
+    line: int
+    stale: bool
+
+
+def place(profile: Profile, file: str, current: SourceText) -> dict[int, PlacedCost]:
+    """The costs of ``file`` (root-relative, as in ``LineCost.file``) by line of the current text.
+
+    A statement over several lines is stale when any of them changed, or another came between. Costs of
+    deleted lines are left out.
+    """
+    captured = profile.sources.get(file)
+    costs = [cost for cost in profile.lines if cost.file == file]
+    if captured is None or not costs:
+        return {}
+    if captured.digest == current.digest:
+        return {cost.line: PlacedCost(cost, cost.line, False) for cost in costs}
+    edit = _Edit(LINE_END.split(captured.text), current.lines())
+    statements = _statement_lines(captured.text)
+    placed: dict[int, PlacedCost] = {}
+    for cost in costs:
+        line = edit.line_of(cost.line)
+        if line is not None:
+            stale = not edit.kept(statements.get(cost.line, [cost.line]))
+            placed[line] = PlacedCost(cost, line, stale)
+    return placed
+
+
+def _statement_lines(text: str) -> dict[int, list[int]]:
+    """The lines of each statement that has several, by its first."""
+    lines: dict[int, list[int]] = {}
+    for line, head in heads_of_text(text).items():
+        lines.setdefault(head, [head]).append(line)
+    return lines
+
+
+class _Edit:
+    """Two versions of a text, and where the lines of the first are in the second."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self._old, self._new = old, new
+        self._moved = moved_lines(old, new)
+        self._changed = self._changed_lines()
+
+    def line_of(self, line: int) -> int | None:
+        """The line's number now, changed or not; None when it is gone."""
+        return self._moved.get(line) or self._changed.get(line)
+
+    def kept(self, lines: Sequence[int]) -> bool:
+        """Whether these lines stand unchanged, at the same distances from each other."""
+        first, moved_first = lines[0], self._moved.get(lines[0])
+        return moved_first is not None and all(
+            self._moved.get(line) == moved_first + line - first for line in lines
+        )
+
+    def _changed_lines(self) -> dict[int, int]:
+        """Where lines went whose text changed, between the unchanged lines around them."""
+        changed: dict[int, int] = {}
+        anchors = [(0, 0), *sorted(self._moved.items()), (len(self._old) + 1, len(self._new) + 1)]
+        for (old, new), (next_old, next_new) in itertools.pairwise(anchors):
+            before, after = range(old + 1, next_old), range(new + 1, next_new)
+            if len(before) == len(after):
+                changed.update(zip(before, after, strict=True))
+            elif before and after:
+                changed.update(self._alike(before, after))
+        return changed
+
+    def _alike(self, before: range, after: range) -> dict[int, int]:
+        """Pair each line with the first remaining line that is most like it, in order."""
+        found: dict[int, int] = {}
+        begin = after.start
+        for line in before:
+            candidates = range(begin, after.stop)
+            likeness = {number: self._likeness(line, number) for number in candidates}
+            best = max(candidates, key=lambda number: likeness[number], default=None)
+            if best is not None and likeness[best] >= SAME_LINE:
+                found[line] = best
+                begin = best + 1
+        return found
+
+    def _likeness(self, old: int, new: int) -> float:
+        return difflib.SequenceMatcher(
+            None, self._old[old - 1].strip(), self._new[new - 1].strip(), autojunk=False
+        ).ratio()
