@@ -1,0 +1,123 @@
+"""``warplint show``: what a captured run cost, line by line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from warplint.capture.layout import LayoutError
+from warplint.profile.model import LineCost, Profile
+from warplint.profile.store import open_profile
+from warplint.project.captures import captures
+from warplint.project.config import ConfigError
+from warplint.project.root import find_root
+from warplint.report import costs_json, costs_terminal
+from warplint.report.costs_terminal import Listing, Marker
+from warplint.source.text import SourceError, SourceText
+
+EXIT_SHOWN, EXIT_ERROR = 0, 2
+
+DESCRIPTION = """Show the costs of a captured run: one summary line, then the source with what each line cost.
+Without --capture it is the newest capture of the project that FILE or the working directory is in."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "show", help="show the costs of a captured run", description=DESCRIPTION, allow_abbrev=False
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="only this source file")
+    parser.add_argument("--capture", type=Path, metavar="FOLDER", help="this capture, not the newest")
+    parser.add_argument("--top", type=_positive, metavar="N", help="list the N hottest lines instead")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how costs are printed (default: text)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    root = find_root(args.capture or args.file or Path())
+    folder = args.capture or next(iter(captures(root)), None)
+    if folder is None:
+        return _refuse(f"no capture under {root}; make one with `warplint run -- python train.py`")
+    try:
+        profile = open_profile(folder)
+    except LayoutError as error:
+        return _refuse(str(error))
+    files: tuple[str, ...] = ()
+    if args.file is not None:
+        named = _captured_name(profile, args.file, root)
+        if named is None:
+            return _refuse(_not_captured(profile, args.file))
+        files = (named,)
+    if args.format == "json":
+        sys.stdout.write(costs_json.render(profile.totals, _chosen(profile, files, args.top)))
+        return EXIT_SHOWN
+    markers, remarks = _findings(profile, files, root)
+    listing = Listing(profile, files, args.top, markers, remarks)
+    costs_terminal.print_costs(costs_terminal.console_for(sys.stdout), listing)
+    return EXIT_SHOWN
+
+
+def _chosen(profile: Profile, files: tuple[str, ...], top: int | None) -> list[LineCost]:
+    return [cost for cost in profile.lines if not files or cost.file in files][:top]
+
+
+def _captured_name(profile: Profile, file: Path, root: Path) -> str | None:
+    """The file as the capture names it: from the root, else the one captured file that ends the same way."""
+    absolute = file.absolute()
+    name = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
+    if name in profile.sources:
+        return name
+    alike = [each for each in profile.sources if f"/{each}".endswith(f"/{file.as_posix()}")]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _not_captured(profile: Profile, file: Path) -> str:
+    files = ", ".join(name for name, _ in costs_terminal.hottest_files(profile)) or "no file"
+    return f"{file} ran no line in capture {profile.name}; it has {files}"
+
+
+def _findings(
+    profile: Profile, files: tuple[str, ...], root: Path
+) -> tuple[dict[str, list[Marker]], list[str]]:
+    """What the rules say about the captured texts, and remarks on texts that have changed since."""
+    # `show` on its own needs none of the static side until it has something to say.
+    from warplint.project.engine import Engine
+
+    try:
+        engine = Engine.for_path(root)
+    except ConfigError as error:
+        return {}, [f"findings are left out: {error}"]
+    markers: dict[str, list[Marker]] = {}
+    remarks: list[str] = []
+    for name in files or [file for file, _ in costs_terminal.hottest_files(profile)]:
+        captured = profile.sources.get(name)
+        if captured is None:
+            continue
+        source = SourceText(captured.text, root / name)
+        markers[name] = [
+            Marker(source.position(finding.span.start).line, finding.code, finding.message)
+            for finding in engine.check(source).findings
+        ]
+        if _changed(root / name, captured.digest):
+            remarks.append(f"{name} has changed since; shown is the text that ran")
+    return markers, remarks
+
+
+def _changed(path: Path, digest: str) -> bool:
+    try:
+        return SourceText.read(path).digest != digest
+    except (OSError, SourceError):
+        return False
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines")
+    return number
+
+
+def _refuse(message: str) -> int:
+    print(f"warplint: error: {message}", file=sys.stderr)
+    return EXIT_ERROR

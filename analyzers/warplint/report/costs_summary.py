@@ -1,0 +1,73 @@
+"""A capture in one sentence."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from warplint.profile.model import IdleCause, Profile, Totals
+from warplint.report.summary import counted
+
+SMALLEST_CAUSE = 0.005
+"""Causes of less idle time than this share of the wall time are not named in the sentence."""
+
+
+def summary(profile: Profile) -> str:
+    totals = profile.totals
+    parts = [_what_ran(totals)]
+    if totals.on_gpu:
+        parts[0] += f": GPU busy {_percent(totals, totals.gpu_busy_us)}, {_idle(profile)}"
+        parts.append(_counts(totals))
+    parts.append(f"{_percent(totals, totals.unattributed_us)} unattributed")
+    return "; ".join(parts)
+
+
+def milliseconds(us: float) -> str:
+    """Three figures: 0.12, 1.23, 12.3, 123."""
+    ms = us / 1000
+    return f"{ms:.2f}" if ms < 9.995 else f"{ms:.1f}" if ms < 99.95 else f"{ms:,.0f}"
+
+
+def share(part: float) -> str:
+    return f"{part:.1%}" if part < 0.0995 else f"{part:.0%}"
+
+
+def _what_ran(totals: Totals) -> str:
+    where = totals.device if totals.on_gpu else "the CPU (no GPU work was captured)"
+    if not totals.steps:
+        return f"{milliseconds(totals.wall_us)} ms without a whole step on {where}"
+    return f"{counted(totals.steps, 'step')} of {milliseconds(totals.wall_us / totals.steps)} ms on {where}"
+
+
+def _idle(profile: Profile) -> str:
+    totals, causes = profile.totals, _causes(profile)
+    named = ", ".join(
+        f"{cause.value} {_percent(totals, us)}"
+        for cause, us in sorted(causes.items(), key=lambda item: -item[1])
+        if us >= SMALLEST_CAUSE * totals.wall_us
+    )
+    return f"idle {_percent(totals, totals.gpu_idle_us)}" + (f" ({named})" if named else "")
+
+
+def _causes(profile: Profile) -> dict[IdleCause, float]:
+    causes: dict[IdleCause, float] = defaultdict(float)
+    for cost in profile.lines:
+        for cause, us in cost.idle_us.items():
+            causes[cause] += us
+    return causes
+
+
+def _counts(totals: Totals) -> str:
+    steps = totals.steps or 1
+    kinds = ((totals.kernels, "kernel"), (totals.copies, "copy"), (totals.waits, "wait"))
+    counts = [_each(number / steps, one) for number, one in kinds]
+    return f"{counts[0]}, {counts[1]} and {counts[2]}" + (" a step" if totals.steps else "")
+
+
+def _each(number: float, one: str) -> str:
+    many = {"copy": "copies"}.get(one, one + "s")
+    shown = f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    return f"{shown} {one if shown == '1' else many}"
+
+
+def _percent(totals: Totals, us: float) -> str:
+    return share(us / totals.wall_us) if totals.wall_us else share(0.0)
