@@ -1,1 +1,1 @@
-"""A user's project: its root, configuration, suppressions and captures, and the engine both front ends call."""
+"""A user's project: root, configuration, suppressions, captures, and the engine both front ends call."""

@@ -121,7 +121,8 @@ class SourceText:
         prefix = self.text[start : start + byte_column]
         if prefix.isascii():
             return start + byte_column
-        encoded = self.line(line).encode("utf-8", "surrogatepass")[:byte_column]
+        # Python parses no line with a lone surrogate, so what such a one counts as does not matter.
+        encoded = self.line(line).encode("utf-8", "replace")[:byte_column]
         return start + len(encoded.decode("utf-8", "ignore"))
 
     def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword) -> Span:

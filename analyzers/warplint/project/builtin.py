@@ -1,0 +1,47 @@
+"""What is found without a rule: files that cannot be parsed or read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A code of the engine's own, explained as a rule's docstring explains a rule."""
+
+    code: str
+    name: str
+    explanation: str
+
+
+UNPARSABLE = BuiltIn(
+    "WL001",
+    "unparsable-source",
+    """A file, or a statement in it, is not Python that this interpreter can parse.
+
+## Why it is reported
+What cannot be parsed cannot be checked. Only the broken statements are left out: the rest of the file is
+checked as usual. Bytes that are no source at all (a NUL, an encoding that is unknown or does not fit) leave
+out the whole file.
+
+## What to do
+Mend it, or leave the file out with `exclude` in `[tool.warplint]`. `select` does not turn WL001 off; `ignore`
+does. A comment cannot: there is no telling what it would belong to.
+""",
+)
+
+UNREADABLE = BuiltIn(
+    "WL002",
+    "unreadable-file",
+    """The operating system refuses to give a file or list a folder.
+
+## Why it is reported
+What cannot be read is not checked, and a run that skipped it in silence would look clean.
+
+## What to do
+Mend the permissions or the dangling link, or leave it out with `exclude` in `[tool.warplint]`. `select` does
+not turn WL002 off; `ignore` does.
+""",
+)
+
+BUILT_IN = (UNPARSABLE, UNREADABLE)

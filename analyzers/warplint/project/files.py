@@ -1,0 +1,135 @@
+"""Which files a run checks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from warplint.project.config import Config, config_in
+
+SUFFIXES = (".py", ".pyi", ".pyw")
+"""What is checked inside a folder, as ruff has it; a file that is named is checked whatever its suffix."""
+
+EDITOR_LOCK = ".#"
+"""Emacs marks a file being edited with a dangling link of its name after this."""
+
+VENV_MARKER = "pyvenv.cfg"
+"""A folder with this file in it is a virtual environment, whatever its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to check, with the settings of its folder. ``path`` is absolute."""
+
+    path: Path
+    config: Config
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A folder that cannot be listed, or a link to nowhere, with the reason."""
+
+    path: Path
+    reason: str
+    config: Config
+
+
+class Configs:
+    """The settings of each folder: its own pyproject.toml's, else those of the folder above."""
+
+    def __init__(self, override: Callable[[Config], Config] = lambda config: config) -> None:
+        """``override`` puts the command line's choices on top of what a file says."""
+        self._override = override
+        self._by_folder: dict[Path, Config] = {}
+
+    def of(self, folder: Path) -> Config:
+        """Raises ConfigError."""
+        known = self._by_folder.get(folder)
+        if known is None:
+            own = config_in(folder)
+            if own is not None:
+                known = self._override(own)
+            elif folder.parent != folder:
+                known = self.of(folder.parent)
+            else:
+                known = self._override(Config(folder))
+            self._by_folder[folder] = known
+        return known
+
+
+def find_files(
+    paths: Iterable[Path], configs: Configs, force_exclude: bool = False
+) -> Iterator[Target | Unreadable]:
+    """The files to check, each once: those named, and in named folders those with a Python suffix, by name.
+
+    Excludes apply to what is found inside folders; to the named paths themselves only with ``force_exclude``.
+    Links to folders are not followed, so a loop cannot arise. Raises ConfigError.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        absolute = Path(os.path.normpath(path.absolute()))
+        config = configs.of(absolute if absolute.is_dir() else absolute.parent)
+        if force_exclude and config.excluded.match(config.relative(absolute)):
+            continue
+        real = absolute.resolve()
+        found = _walk(absolute, real, configs) if absolute.is_dir() else [(real, Target(absolute, config))]
+        for identity, item in found:
+            if identity not in seen:
+                seen.add(identity)
+                yield item
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    path: Path
+
+
+_Found = tuple[Path, "Target | Unreadable | _Folder"]
+
+
+def _walk(start: Path, real_start: Path, configs: Configs) -> Iterator[tuple[Path, Target | Unreadable]]:
+    """What a folder holds, depth first and by name; each with its real path, by which repeats are told."""
+    pending: list[_Found] = [(real_start, _Folder(start))]
+    while pending:
+        real, item = pending.pop()
+        if isinstance(item, _Folder):
+            pending += reversed(_list(item.path, real, configs))
+        else:
+            yield real, item
+
+
+def _list(folder: Path, real: Path, configs: Configs) -> list[_Found]:
+    """What one folder holds that is to be checked, listed or complained about, by name."""
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        return [(real, Unreadable(folder, error.strerror or str(error), configs.of(folder)))]
+    names = {entry.name for entry in listed}
+    if VENV_MARKER in names:
+        return []
+    config = configs.of(folder)
+    base = config.relative(folder)
+    prefix = "" if base == "." else f"{base}/"
+    return [
+        found
+        for entry in listed
+        if (found := _classify(entry, folder, real, config))
+        and not config.excluded.match_entry(prefix + entry.name)
+    ]
+
+
+def _classify(entry: os.DirEntry[str], folder: Path, real: Path, config: Config) -> _Found | None:
+    """A folder to list, a file to check, a link to nowhere; None for what does not concern us."""
+    path, real_path = folder / entry.name, real / entry.name
+    if entry.is_dir(follow_symlinks=False):
+        return real_path, _Folder(path)
+    if not entry.name.endswith(SUFFIXES) or entry.name.startswith(EDITOR_LOCK):
+        return None
+    if entry.is_symlink():
+        if not path.exists():
+            return real_path, Unreadable(path, "a symbolic link that leads nowhere", config)
+        real_path = path.resolve()
+    return (real_path, Target(path, config)) if real_path.is_file() else None
