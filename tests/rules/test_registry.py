@@ -35,8 +35,8 @@ class Sample(Rule):
     name = "sample-call"
     wants = wants(calls=["torch.zeros"])
     proof = Signature(At.LINE, Metric.WAIT)
-    fires = [Example("A call.", "«torch.zeros(3)»")]
-    quiet = [Example("No call.", "x = 3")]
+    fires = (Example("A call.", "«torch.zeros(3)»"),)
+    quiet = (Example("No call.", "x = 3"),)
 
     def check(self, node, facts):
         return None
@@ -94,8 +94,8 @@ def test_a_new_file_in_a_family_is_a_new_rule(pack: Pack) -> None:
         ("    ## Fix safety\n    No fix.\n", "", "no '## Fix safety'"),
         ("    ## Fix safety\n    No fix.\n", "    ## Fix safety\n", "nothing under '## Fix safety'"),
         ("## Why is this slow?", "## Sources", "no '## Why is this slow?'"),
-        ('    fires = [Example("A call.", "«torch.zeros(3)»")]\n', "", "no fires of type list"),
-        ('[Example("A call.", "«torch.zeros(3)»")]', "[]", "at least one example that fires"),
+        ('    fires = (Example("A call.", "«torch.zeros(3)»"),)\n', "", "no fires of type tuple"),
+        ('(Example("A call.", "«torch.zeros(3)»"),)', "()", "at least one example that fires"),
         ("«torch.zeros(3)»", "torch.zeros(3)", "a firing example without «»"),
         ("«torch.zeros(3)»", "«torch.zeros(3)", "unbalanced marks"),
         ("x = 3", "«x = 3»", "a quiet example with «»"),

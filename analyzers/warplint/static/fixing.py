@@ -213,7 +213,7 @@ def _shared(one: str, other: str) -> int:
 
 
 def _import_edits(source: SourceText, modules: tuple[str, ...]) -> tuple[Edit, ...] | None:
-    """One edit for each module that is not yet imported; None when the file's imports cannot be read."""
+    """One edit for each module that is not yet imported; None when there is no line to put it on."""
     if not modules:
         return ()
     try:
@@ -227,15 +227,13 @@ def _import_edits(source: SourceText, modules: tuple[str, ...]) -> tuple[Edit, .
         for alias in statement.names
         if alias.asname is None
     }
-    newline = next(iter(LINE_END.findall(source.text)), "\n")
-    missing = [f"import {module}{newline}" for module in modules if module not in present]
     line = _line_for_imports(body)
-    if line <= source.line_count:
-        place = source.line_starts[line - 1]
-    else:
-        place = len(source.text)
-        missing = [newline + statement for statement in missing]
-    return tuple(Edit(Span(place, place), statement) for statement in missing)
+    if line > (body[-1].end_lineno or line):
+        return None
+    place = source.line_starts[line - 1]
+    newline = LINE_END.findall(source.text)[0]
+    missing = [module for module in modules if module not in present]
+    return tuple(Edit(Span(place, place), f"import {module}{newline}") for module in missing)
 
 
 def _line_for_imports(body: list[ast.stmt]) -> int:
@@ -244,7 +242,8 @@ def _line_for_imports(body: list[ast.stmt]) -> int:
     head = [*body[:is_docstring], *itertools.takewhile(_is_import, body[is_docstring:])]
     if head:
         return (head[-1].end_lineno or head[-1].lineno) + 1
-    return min(node.lineno for node in [body[0], *getattr(body[0], "decorator_list", [])])
+    decorators: list[ast.expr] = getattr(body[0], "decorator_list", [])
+    return min([body[0].lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _is_import(statement: ast.stmt) -> bool:

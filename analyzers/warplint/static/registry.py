@@ -24,8 +24,8 @@ DECLARED: dict[str, type] = {
     "name": str,
     "wants": Wants,
     "proof": Signature,
-    "fires": list,
-    "quiet": list,
+    "fires": tuple,
+    "quiet": tuple,
 }
 
 

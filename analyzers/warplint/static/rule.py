@@ -27,13 +27,15 @@ class Wants:
 
     ``calls`` are qualified names (``torch.arange``), ``methods`` are attribute names called on anything
     (``item``), ``builtins`` are calls of built-in names (``float``), ``conditions`` asks for the tests of
-    if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not.
+    if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not,
+    ``formats`` for the values that f-strings put into text.
     """
 
     calls: frozenset[str] = frozenset()
     methods: frozenset[str] = frozenset()
     builtins: frozenset[str] = frozenset()
     conditions: bool = False
+    formats: bool = False
 
 
 def wants(
@@ -42,8 +44,9 @@ def wants(
     methods: Collection[str] = (),
     builtins: Collection[str] = (),
     conditions: bool = False,
+    formats: bool = False,
 ) -> Wants:
-    return Wants(frozenset(calls), frozenset(methods), frozenset(builtins), conditions)
+    return Wants(frozenset(calls), frozenset(methods), frozenset(builtins), conditions, formats)
 
 
 class At(str, enum.Enum):
@@ -108,8 +111,9 @@ class Rewrite:
 class Rule(ABC):
     """One kind of finding. Subclasses live in ``warplint_rules``, one file each, and are found by place.
 
-    The class docstring has the fixed headings of docs/style.md: a first line, then ``Why is this slow?``,
-    ``When it stays silent``, ``Fix safety`` and ``Sources``; ``warplint rule CODE`` prints it.
+    The class docstring is Markdown under fixed headings: a first line that says what is seen, then
+    ``## Why is this slow?``, ``## When it stays silent``, ``## Fix safety`` and ``## Sources``.
+    ``warplint rule CODE`` prints it.
     """
 
     code: ClassVar[str]
@@ -117,8 +121,8 @@ class Rule(ABC):
     wants: ClassVar[Wants]
     proof: ClassVar[Signature]
     preview: ClassVar[bool] = False
-    fires: ClassVar[list[Example]]
-    quiet: ClassVar[list[Example]]
+    fires: ClassVar[tuple[Example, ...]]
+    quiet: ClassVar[tuple[Example, ...]]
 
     @abstractmethod
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:

@@ -1,0 +1,73 @@
+"""What a loader is for, told by the names around it: training is what runs for hours."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Iterator
+
+from warplint.static.facts import Facts, Role
+
+
+class Purpose(enum.Enum):
+    TRAINING = "training"
+    OTHER = "other"
+    """Evaluation, prediction, sampling, a demonstration."""
+    UNKNOWN = "unknown"
+
+
+WORD = re.compile(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
+TRAINING_WORDS = {"train", "training", "trainer", "trn", "finetune", "pretrain"}
+OTHER_WORDS = {
+    "calib", "calibration", "demo", "dev", "devel", "dummy", "eval", "evaluate", "evaluation",
+    "evaluator", "example", "fake", "gallery", "heldout", "infer", "inference", "mock", "pred", "predict",
+    "prediction", "probe", "query", "sample", "synthetic", "test", "testing", "toy", "val", "valid",
+    "validate", "validation",
+}  # fmt: skip
+
+
+def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
+    """By the names closest to the loader first: what it is called, its data set, then the function around it."""
+    near = set(_words([*_targets(loader, facts), *_names(dataset)]))
+    function = facts.function(loader)
+    around = set(_words([function.name])) if function is not None else set()
+    for words in (near, around):
+        if words & OTHER_WORDS:
+            return Purpose.OTHER
+        if words & TRAINING_WORDS:
+            return Purpose.TRAINING
+    if function is not None and function.role is Role.EVALUATE:
+        return Purpose.OTHER
+    return Purpose.UNKNOWN
+
+
+def _targets(loader: ast.Call, facts: Facts) -> Iterator[str]:
+    """The names that the loader is assigned to, or the key under which it is kept."""
+    statement = facts.statement(loader)
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from _names(target)
+    elif isinstance(statement, ast.AnnAssign):
+        yield from _names(statement.target)
+    parent = facts.parent(loader)
+    if isinstance(parent, ast.Dict):
+        yield from _names(parent.keys[parent.values.index(loader)] or parent)
+    elif isinstance(parent, ast.keyword):
+        yield parent.arg or ""
+
+
+def _names(node: ast.expr) -> Iterator[str]:
+    """Every name, attribute and string in an expression: ``self.data["train"]`` says train."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+
+
+def _words(names: list[str]) -> Iterator[str]:
+    for name in names:
+        yield from (word.lower() for word in WORD.findall(name))

@@ -1,0 +1,1 @@
+"""Where tensors are made and where they are needed."""

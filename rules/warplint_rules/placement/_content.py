@@ -1,0 +1,69 @@
+"""What a factory puts into its tensor, and whether that is the same every time."""
+
+from __future__ import annotations
+
+import ast
+import enum
+
+from warplint.static.facts import Facts
+
+
+class Content(enum.Enum):
+    """What the tensor holds: whether ``device=`` alone makes it on the GPU with the same values."""
+
+    EXACT = "exact"
+    """The same bits on every device: fills and integer ranges."""
+    ROUNDED = "rounded"
+    """Computed in floating point: the last bit may differ between devices."""
+    RANDOM = "random"
+    """Drawn from a generator; each device has its own."""
+    COPIED = "copied"
+    """Read from Python objects: ``device=`` still copies them, waiting for the GPU."""
+    LEGACY = "legacy"
+    """Constructors that take no CUDA device."""
+
+
+NAMES = {
+    Content.EXACT: "arange empty eye full ones range tril_indices triu_indices zeros",
+    Content.ROUNDED: "linspace logspace bartlett_window blackman_window hamming_window hann_window "
+    "kaiser_window",
+    Content.RANDOM: "normal rand randint randn randperm",
+    Content.COPIED: "tensor",
+    Content.LEGACY: "Tensor BoolTensor ByteTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor",
+}
+FACTORIES = {f"torch.{name}": content for content, names in NAMES.items() for name in names.split()}
+RANGES = {"torch.arange", "torch.range"}
+
+
+def content_of(made: ast.Call, qualified: str) -> Content:
+    """What this call of a factory puts into its tensor."""
+    content = FACTORIES[qualified]
+    if qualified in RANGES and any(_is_fraction(node) for node in ast.walk(made)):
+        return Content.ROUNDED
+    return content
+
+
+def _is_fraction(node: ast.AST) -> bool:
+    return isinstance(node, ast.Div) or (isinstance(node, ast.Constant) and isinstance(node.value, float))
+
+
+def unchanging(node: ast.expr, facts: Facts) -> bool:
+    """Whether a Python value handed to a factory is the same every time: literals and what ``self`` holds."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return all(unchanging(element, facts) for element in node.elts)
+    if isinstance(node, ast.UnaryOp):
+        return unchanging(node.operand, facts)
+    if isinstance(node, ast.BinOp):
+        return unchanging(node.left, facts) and unchanging(node.right, facts)
+    if isinstance(node, ast.Attribute):
+        return _root(node) == "self" or unchanging(node.value, facts)
+    if isinstance(node, ast.Name):
+        origin = facts.value(node).origin
+        return node.id.isupper() or (origin is not None and origin is not node and unchanging(origin, facts))
+    return isinstance(node, ast.Constant)
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

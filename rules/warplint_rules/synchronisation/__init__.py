@@ -1,0 +1,1 @@
+"""Where the host waits for the GPU."""
