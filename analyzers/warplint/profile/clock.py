@@ -23,6 +23,9 @@ from warplint.profile.trace import HostSpans, Trace, spans_named
 # Two clocks of one machine drift by less than this; a steeper fit is noise of readings too close together.
 MAX_DRIFT = 1e-3
 
+INTERRUPTED = 4
+"""A reading that took so many times longer than the quickest was interrupted, and tells nothing."""
+
 
 class ClockError(Exception):
     """Nothing ties the trace to the line timeline."""
@@ -88,10 +91,15 @@ def find_markers(trace: Trace, stamps: Sequence[Sequence[int]]) -> list[Marker]:
 
 def unix_pairs(trace: Trace, readings: Sequence[Sequence[int]]) -> list[Pair]:
     """Capture's ``[perf_before_ns, unix_ns, perf_after_ns]`` as instants on trace and host clock."""
-    if not trace.base_ns:
+    if not trace.base_ns or not readings:
         return []
     origin_ns = trace.base_ns + trace.origin_us * 1000
-    return [Pair(unix - origin_ns, (before + after) // 2) for before, unix, after in readings]
+    narrowest = min(after - before for before, _, after in readings)
+    return [
+        Pair(unix - origin_ns, (before + after) // 2)
+        for before, unix, after in readings
+        if after - before <= INTERRUPTED * narrowest
+    ]
 
 
 def fit_clock(pairs: Sequence[Pair], markers: Sequence[Marker]) -> Clock:

@@ -19,7 +19,7 @@ from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, read_process
 from warplint.profile.tally import Tally
-from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.trace import Trace, TraceError, read_trace
 from warplint.profile.window import StepRange, tally_device, tally_host
 
@@ -95,7 +95,7 @@ class _ProcessJoin:
 
     def __init__(self, folder: Path, manifest: RunManifest, process: RawProcess, said: list[str]) -> None:
         self.folder, self.manifest, self.process, self.said = folder, manifest, process, said
-        self.timeline = Timeline(process)
+        self.places = Places(process)
         self.files = {
             source.identifier: root_relative(source.path, manifest.root)
             for source in process.sources.values()
@@ -142,12 +142,12 @@ class _ProcessJoin:
 
     def _finished(self, window: RawWindow, close: dict[str, Any]) -> _JoinedWindow:
         steps = StepRange.within(window.open_ns, int(close["t_ns"]), self.process.step_ends_ns)
-        thread = self._stepping_thread(close)
+        timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         trace = self._trace(window, close)
         if trace is None or not len(trace.work):
-            return _JoinedWindow(trace, tally_host(self.timeline, thread, steps, self._key))
-        charger = Charger(trace, self.timeline, thread)
-        return _JoinedWindow(trace, tally_device(trace, self.timeline, charger, steps, self._key))
+            return _JoinedWindow(trace, tally_host(timeline, thread, steps, self._key))
+        charger = Charger(trace, timeline, thread)
+        return _JoinedWindow(trace, tally_device(trace, timeline, charger, steps, self._key))
 
     def _trace(self, window: RawWindow, close: dict[str, Any]) -> Trace | None:
         name = close.get("trace")
@@ -168,23 +168,22 @@ class _ProcessJoin:
 
     def _unfinished(self, window: RawWindow) -> _JoinedWindow:
         """A window the process died in: only where the stepping thread was."""
-        thread = self._stepping_thread({})
-        last = self.timeline.thread(thread).times[-1:] or [window.open_ns]
-        steps = StepRange.within(window.open_ns, last[0], self.process.step_ends_ns)
-        return _JoinedWindow(None, tally_host(self.timeline, thread, steps, self._key))
+        timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
+        last = max(timeline.thread(thread).times, default=window.open_ns)
+        steps = StepRange.within(window.open_ns, last, self.process.step_ends_ns)
+        return _JoinedWindow(None, tally_host(timeline, thread, steps, self._key))
 
-    def _stepping_thread(self, close: dict[str, Any]) -> int:
+    def _stepping_thread(self, window: RawWindow) -> int:
         """The thread that makes the steps: as capture says, else the one with most line events."""
-        named = close.get("main_thread", self.process.process.get("main_thread"))
+        named = (window.close or {}).get("main_thread", self.process.process.get("main_thread"))
         if named is not None:
             return int(named)
-        threads = self.timeline.threads
-        return max(threads, key=lambda thread: len(threads[thread].times), default=0)
+        return max(window.lines, key=lambda thread: len(window.lines[thread]), default=0)
 
     def _key(self, place: int) -> tuple[str, int] | None:
         if place == NOWHERE:
             return None
-        found = self.timeline.places.all[place]
+        found = self.places.all[place]
         file = self.files.get(found.source)
         return None if file is None else (file, found.line)
 

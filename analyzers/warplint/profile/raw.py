@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ class RawWindow:
     number: int
     open_ns: int
     close: dict[str, Any] | None = None
+    lines: dict[int, array[int]] = field(default_factory=dict)
+    """Native thread id to flat (t_ns, source, line) triples, not necessarily in order; source 0 is none."""
 
     @property
     def close_ns(self) -> int | None:
@@ -41,11 +44,7 @@ class RawProcess:
     path: Path
     process: dict[str, Any] = field(default_factory=dict)
     """The PROCESS record."""
-    code_files: dict[int, int] = field(default_factory=dict)
-    """CODE id to the id of its source."""
     sources: dict[int, RawSource] = field(default_factory=dict)
-    lines: dict[int, array[int]] = field(default_factory=dict)
-    """Native thread id to flat (t_ns, code, line) triples."""
     step_ends_ns: list[int] = field(default_factory=list)
     windows: list[RawWindow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -60,10 +59,11 @@ def read_process(path: Path) -> RawProcess:
     except OSError as error:
         raise LayoutError(f"{path} cannot be read: {error.strerror or error}") from None
     process = RawProcess(path)
+    assembly = _Assembly(process)
     record = None
     try:
         for record, payload in reader.records():
-            _add(process, record, payload)
+            assembly.add(record, payload)
     except (KeyError, TypeError, ValueError, AttributeError, zlib.error, struct.error) as error:
         name = "first" if record is None else record.name
         raise LayoutError(f"{path} holds a damaged {name} record: {error!r}") from None
@@ -71,50 +71,59 @@ def read_process(path: Path) -> RawProcess:
     return process
 
 
-def _add(process: RawProcess, record: Record, payload: bytes) -> None:
-    if record is Record.LINES:
-        thread, events = parse_lines(payload)
-        process.lines.setdefault(thread, array("q")).extend(events)
-    elif record is Record.STEPS:
-        process.step_ends_ns.extend(parse_steps(payload)[1::2])
-    elif record is Record.SOURCE:
-        source = parse_source(payload)
-        process.sources[source.identifier] = source
-    elif record in _FROM_JSON:
-        _FROM_JSON[record](process, parse_json(payload))
+class _Assembly:
+    """Puts one record after the other in its place."""
 
+    def __init__(self, process: RawProcess) -> None:
+        self._process = process
+        # Ids of code are those of live objects: a later window may use one again for another file.
+        self._code_sources: dict[int, int] = {}
+        self._early: dict[int, array[int]] = {}
+        self._from_json: dict[Record, Callable[[dict[str, Any]], None]] = {
+            Record.PROCESS: self._add_process,
+            Record.CODE: self._add_code,
+            Record.WINDOW_OPEN: self._open_window,
+            Record.WINDOW_CLOSE: self._close_window,
+            Record.NOTE: self._add_note,
+            Record.END: self._end,
+        }
 
-def _add_process(process: RawProcess, value: dict[str, Any]) -> None:
-    process.process = dict(value)
+    def add(self, record: Record, payload: bytes) -> None:
+        if record is Record.LINES:
+            self._add_lines(*parse_lines(payload))
+        elif record is Record.STEPS:
+            self._process.step_ends_ns.extend(parse_steps(payload)[1::2])
+        elif record is Record.SOURCE:
+            source = parse_source(payload)
+            self._process.sources[source.identifier] = source
+        elif record in self._from_json:
+            self._from_json[record](parse_json(payload))
 
+    def _add_lines(self, thread: int, events: array[int]) -> None:
+        """Lines belong to the window opened last; those that come before its record, to the first."""
+        events[1::3] = array("q", (self._code_sources.get(code, 0) for code in events[1::3]))
+        windows = self._process.windows
+        lines = windows[-1].lines if windows else self._early
+        lines.setdefault(thread, array("q")).extend(events)
 
-def _add_code(process: RawProcess, value: dict[str, Any]) -> None:
-    process.code_files[int(value["id"])] = int(value["file"])
+    def _add_process(self, value: dict[str, Any]) -> None:
+        self._process.process = dict(value)
 
+    def _add_code(self, value: dict[str, Any]) -> None:
+        self._code_sources[int(value["id"])] = int(value["file"])
 
-def _open_window(process: RawProcess, value: dict[str, Any]) -> None:
-    process.windows.append(RawWindow(int(value["window"]), int(value["t_ns"])))
+    def _open_window(self, value: dict[str, Any]) -> None:
+        window = RawWindow(int(value["window"]), int(value["t_ns"]), lines=self._early)
+        self._early = {}
+        self._process.windows.append(window)
 
+    def _close_window(self, value: dict[str, Any]) -> None:
+        for window in self._process.windows:
+            if window.number == int(value["window"]) and window.close is None:
+                window.close = {**value, "t_ns": int(value["t_ns"])}
 
-def _close_window(process: RawProcess, value: dict[str, Any]) -> None:
-    for window in process.windows:
-        if window.number == int(value["window"]) and window.close is None:
-            window.close = {**value, "t_ns": int(value["t_ns"])}
+    def _add_note(self, value: dict[str, Any]) -> None:
+        self._process.notes.append(str(value["text"]))
 
-
-def _add_note(process: RawProcess, value: dict[str, Any]) -> None:
-    process.notes.append(str(value["text"]))
-
-
-def _end(process: RawProcess, value: dict[str, Any]) -> None:
-    process.ended = True
-
-
-_FROM_JSON = {
-    Record.PROCESS: _add_process,
-    Record.CODE: _add_code,
-    Record.WINDOW_OPEN: _open_window,
-    Record.WINDOW_CLOSE: _close_window,
-    Record.NOTE: _add_note,
-    Record.END: _end,
-}
+    def _end(self, value: dict[str, Any]) -> None:
+        self._process.ended = True

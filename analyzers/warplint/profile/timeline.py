@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from warplint.profile.raw import RawProcess
+from warplint.profile.raw import RawProcess, RawWindow
 from warplint.source.statements import statement_heads
 
 NOWHERE = 0
@@ -35,19 +35,18 @@ class Places:
         self.all: list[Place] = [Place(0, 0)]
         self._process = process
         self._numbers: dict[tuple[int, int], int] = {}
-        self._by_code: dict[tuple[int, int], int] = {}
+        self._by_line: dict[tuple[int, int], int] = {}
         self._heads: dict[int, dict[int, int]] = {}
 
-    def of_code(self, code: int, line: int) -> int:
-        """The place of a line of a CODE record; NOWHERE for code 0 and for code without a source."""
-        found = self._by_code.get((code, line))
+    def number(self, source: int, line: int) -> int:
+        """The place of a line of a source; NOWHERE for source 0."""
+        found = self._by_line.get((source, line))
         if found is None:
-            found = self._by_code[code, line] = self._look_up(code, line)
+            found = self._by_line[source, line] = self._look_up(source, line)
         return found
 
-    def _look_up(self, code: int, line: int) -> int:
-        source = self._process.code_files.get(code)
-        if source is None or line < 1:
+    def _look_up(self, source: int, line: int) -> int:
+        if source == 0 or line < 1:
             return NOWHERE
         key = (source, self._heads_of(source).get(line, line))
         if key not in self._numbers:
@@ -76,12 +75,12 @@ class ThreadLines:
     """One thread's places over time: from ``times[i]`` until ``times[i + 1]`` it is on ``places[i]``."""
 
     def __init__(self, events: array[int], places: Places) -> None:
-        """``events`` are flat (t_ns, code, line) triples."""
+        """``events`` are flat (t_ns, source, line) triples."""
         triples = list(zip(events[0::3], events[1::3], events[2::3], strict=False))
         if any(late[0] < early[0] for early, late in itertools.pairwise(triples)):
             triples.sort(key=lambda triple: triple[0])
         self.times = array("q", (time for time, _, _ in triples))
-        self.places = array("q", (places.of_code(code, line) for _, code, line in triples))
+        self.places = array("q", (places.number(source, line) for _, source, line in triples))
 
     def at(self, t_ns: int) -> int:
         """The place at a time: NOWHERE before the first event."""
@@ -102,12 +101,11 @@ class ThreadLines:
 
 
 class Timeline:
-    """Every thread's places. A thread that never ran user code is NOWHERE."""
+    """Every thread's places in one window. A thread that ran no user code is NOWHERE."""
 
-    def __init__(self, process: RawProcess) -> None:
-        self.places = Places(process)
-        self.threads = {thread: ThreadLines(events, self.places) for thread, events in process.lines.items()}
-        self._empty = ThreadLines(array("q"), self.places)
+    def __init__(self, window: RawWindow, places: Places) -> None:
+        self.threads = {thread: ThreadLines(events, places) for thread, events in window.lines.items()}
+        self._empty = ThreadLines(array("q"), places)
 
     def thread(self, thread: int) -> ThreadLines:
         return self.threads.get(thread, self._empty)

@@ -18,7 +18,7 @@ LEAST_SHARE = 0.0005
 class Column:
     """A column of a listing. ``cell`` gets a cost and how many steps it is spread over; empty when nothing.
 
-    ``keep`` says which columns go first where there is no room: the lowest.
+    ``keep`` says which columns go first where there is no room: all that have the lowest, together.
     """
 
     header: str
@@ -48,9 +48,9 @@ COLUMNS = (
     Column("GPU ms", lambda cost, steps: _ms(cost.busy_us, steps), 8),
     Column("fwd", lambda cost, steps: _ms(cost.gpu_forward_us, steps), 3),
     Column("bwd", lambda cost, steps: _ms(cost.gpu_backward_us, steps), 3),
-    Column("opt", lambda cost, steps: _ms(cost.gpu_optimizer_us, steps), 2),
+    Column("opt", lambda cost, steps: _ms(cost.gpu_optimizer_us, steps), 3),
     Column("launches", lambda cost, steps: _count(cost.launches, steps), 4),
-    Column("copies", lambda cost, steps: _count(cost.copies, steps), 5),
+    Column("copies", lambda cost, steps: _count(cost.copies, steps), 6),
     Column("waits", lambda cost, steps: _count(cost.waits, steps), 5),
     Column("wait ms", lambda cost, steps: _ms(cost.wait_us, steps), 4),
     Column("idle ms", lambda cost, steps: _ms(cost.total_idle_us, steps), 8),
@@ -72,7 +72,8 @@ def columns_for(costs: Sequence[LineCost], steps: int, on_gpu: bool, room: int) 
         if any(column.cell(cost, steps) for cost in costs)
     ]
     while len(chosen) > 1 and sum(width(column, costs, steps) + GAP for column in chosen) > room:
-        chosen.remove(min(reversed(chosen), key=lambda column: column.keep))
+        least = min(column.keep for column in chosen)
+        chosen = [column for column in chosen if column.keep > least] or chosen[:1]
     return chosen
 
 

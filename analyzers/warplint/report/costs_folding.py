@@ -30,7 +30,7 @@ class Stretch:
 
 
 def stretches(text: str, line_count: int, interesting: Iterable[int]) -> Iterator[Stretch]:
-    """The whole file in stretches: interesting lines, a little round them, and their ``def`` and ``class``."""
+    """The whole file in stretches: interesting lines, some round them, and their ``def`` and ``class``."""
     shown = _shown(text, line_count, set(interesting))
     first = 1
     while first <= line_count:
