@@ -1,0 +1,54 @@
+# `make demo` shows Warplint on a small training program; `make test` is what CI runs.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format-check format lint types wheel tests e2e clean
+MAKEFLAGS += --no-print-directory
+
+TORCH := torch==2.13.0
+RUFF = .venv-3.11/bin/ruff
+MYPY = .venv-3.11/bin/mypy
+
+help: ## List what can be made
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: ## Check, run and show examples/unet3d in an environment of its own (.venv)
+	@.ci/demo-environment .venv $(TORCH)
+	@echo '$$ warplint check examples/unet3d'; .venv/bin/warplint check examples/unet3d || test $$? -eq 1
+	@echo '$$ warplint run examples/unet3d/train.py'; .venv/bin/warplint run examples/unet3d/train.py
+	@echo '$$ warplint show --top 12'; .venv/bin/warplint show --top 12
+
+test: format-check lint types wheel tests e2e ## Everything, as CI runs it
+
+format-check: environments ## Is every file formatted?
+	$(RUFF) format --check .
+
+format: environments ## Format every file, and sort imports
+	$(RUFF) check --select I --fix .
+	$(RUFF) format .
+
+lint: environments ## Ruff's rules
+	$(RUFF) check .
+
+types: environments ## mypy, strict
+	$(MYPY)
+
+wheel: environments ## Build the wheel and use it from a clean environment
+	.ci/wheel .venv-3.11/bin/python
+
+tests: environments ## The tests, on Python 3.11 and on one of 3.12 or later
+	.venv-3.11/bin/python -m pytest --ignore tests/e2e
+	.venv-3.12/bin/python -m pytest --ignore tests/e2e
+
+e2e: environments ## The language server in a real editor
+	.ci/neovim
+	.venv-3.12/bin/python -m pytest tests/e2e
+
+.PHONY: environments
+environments:
+	@python=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") && \
+		.ci/environment .venv-3.11 "$$python" -- --requirement requirements/dev.txt --editable .
+	@python=$$(.ci/find-python 3.12+ "$$WARPLINT_PY312") && \
+		.ci/environment .venv-3.12 "$$python" -- --requirement requirements/dev.txt --editable .
+
+clean: ## Remove environments and caches
+	rm -rf .venv .venv-3.11 .venv-3.12 .mypy_cache .pytest_cache .ruff_cache dist

@@ -1,0 +1,39 @@
+"""What checking one file gave, in a form that crosses from a worker process to the reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from warplint.project.suppressions import Notice
+from warplint.source.text import SourceText
+from warplint.static.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """One file after checking, and fixing where that was asked for.
+
+    ``source`` is the text that the findings' spans count in: after fixes. ``original`` is the text before
+    them, where it differs. ``fixed`` counts the findings mended. ``error`` says in a sentence what went wrong
+    in Warplint itself, or kept a fix from being written; ``traceback`` is then for its developers.
+    """
+
+    path: Path
+    source: SourceText
+    findings: tuple[Finding, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    fixed: int = 0
+    original: SourceText | None = None
+    error: str | None = None
+    traceback: str | None = None
+
+    @property
+    def shown_path(self) -> str:
+        """The path as it is printed: from the working directory where it is inside, else absolute."""
+        return shown(self.path)
+
+
+def shown(path: Path) -> str:
+    working_directory = Path.cwd()
+    return str(path.relative_to(working_directory) if path.is_relative_to(working_directory) else path)

@@ -1,0 +1,40 @@
+"""One JSON array, an object for each finding."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from warplint.project.result import FileResult
+from warplint.report.style import Style
+from warplint.static.finding import Finding
+
+SUMMARY = False
+
+
+def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> Iterator[str]:
+    """Lines and columns count from 1, columns in characters; the end is the first column after the range."""
+    separator = "[\n "
+    for result in results:
+        for finding in result.findings:
+            yield separator + json.dumps(_as_object(result, finding))
+            separator = ",\n "
+    yield "[]\n" if separator.startswith("[") else "\n]\n"
+
+
+def _as_object(result: FileResult, finding: Finding) -> dict[str, object]:
+    start = result.source.position(finding.span.start)
+    end = result.source.position(finding.span.end)
+    return {
+        "path": result.shown_path,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "confidence": finding.confidence.value,
+        "hotness": finding.hotness.value,
+        "fix": finding.fix.value,
+    }

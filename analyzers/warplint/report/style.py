@@ -1,0 +1,38 @@
+"""How output may look, from where it goes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Whether escape codes are written. Each method marks a text up, or returns it as it is."""
+
+    color: bool = False
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Style:
+        """Colour on a terminal that knows it, unless NO_COLOR is set (https://no-color.org)."""
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        return cls(color=stream.isatty() and not plain)
+
+    def code(self, text: str) -> str:
+        return self._marked(text, "1;31")
+
+    def frame(self, text: str) -> str:
+        return self._marked(text, "1;34")
+
+    def caret(self, text: str) -> str:
+        return self._marked(text, "1;31")
+
+    def fixable(self, text: str) -> str:
+        return self._marked(text, "36")
+
+    def strong(self, text: str) -> str:
+        return self._marked(text, "1")
+
+    def _marked(self, text: str, parameters: str) -> str:
+        return f"\033[{parameters}m{text}\033[0m" if self.color and text else text

@@ -1,0 +1,58 @@
+"""The lines after the findings: how many, how many mended, how many could be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from warplint.project.result import FileResult
+from warplint.static.finding import Applicability
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over the files of one run."""
+
+    files: int = 0
+    findings: int = 0
+    fixed: int = 0
+    safe: int = 0
+    unsafe: int = 0
+    errors: int = 0
+
+    def counting(self, results: Iterable[FileResult]) -> Iterator[FileResult]:
+        """Pass results through and count them on the way."""
+        for result in results:
+            self.files += 1
+            self.findings += len(result.findings)
+            self.fixed += result.fixed
+            self.errors += result.error is not None
+            for finding in result.findings:
+                self.safe += finding.fix is Applicability.SAFE
+                self.unsafe += finding.fix is Applicability.UNSAFE
+            yield result
+
+
+def summary(tally: Tally, fixing: bool, unsafe_fixes: bool) -> Iterator[str]:
+    """Lines without ends. ``fixing`` says that fixes were made, ``unsafe_fixes`` that all kinds count."""
+    found = tally.findings + tally.fixed
+    if not found:
+        yield f"No findings in {counted(tally.files, 'file')}."
+        return
+    yield f"Found {counted(found, 'finding')}" + (f" ({tally.fixed} fixed)." if fixing else ".")
+    offered = tally.safe + (tally.unsafe if unsafe_fixes else 0)
+    if offered and not fixing:
+        yield f"[*] {offered} fixable with `{'--fix --unsafe-fixes' if unsafe_fixes else '--fix'}`."
+    if tally.unsafe and not unsafe_fixes:
+        yield f"{counted(tally.unsafe, 'unsafe fix', 'unsafe fixes')} hidden; see them with `--unsafe-fixes`."
+
+
+def diff_summary(tally: Tally, unsafe_fixes: bool) -> Iterator[str]:
+    """The line after a diff."""
+    more = 0 if unsafe_fixes else tally.unsafe
+    hint = f" ({counted(more, 'more fix', 'more fixes')} with `--unsafe-fixes`)" if more else ""
+    yield f"Would fix {counted(tally.fixed, 'finding')}{hint}." if tally.fixed else f"No fixes to make{hint}."
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
