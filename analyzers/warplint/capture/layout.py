@@ -46,21 +46,25 @@ class Record(enum.IntEnum):
     """The kinds of record in a raw file, with what their payload holds."""
 
     PROCESS = 1
-    """JSON, once and first: see ``docs/capture-format.md`` for the keys."""
+    """JSON, first, and again when more is known (the device): the last counts. Keys in
+    ``docs/capture-format.md``."""
     CODE = 2
     """JSON ``{"id": int, "file": int, "name": str, "first_line": int}``: names the ``code`` of LINES."""
     SOURCE = 3
     """JSON head, newline, zlib of the UTF-8 text: ``{"id": int, "path": str, "digest": str}``; the head's
     ``digest`` is ``SourceText.digest``. ``path`` is absolute as the program saw it."""
     LINES = 4
-    """``thread (i64)`` then int64 triples ``(t_ns, code, line)``: from ``t_ns`` on, the innermost user frame of
-    that native thread runs ``line`` of ``code``; code 0 means no user frame. Times are ``perf_counter_ns``."""
+    """``thread (i64)`` then int64 triples ``(t_ns, code, line)``: from ``t_ns`` on, the innermost user frame
+    of that native thread runs ``line`` of ``code``; code 0 means no user frame. Times are
+    ``perf_counter_ns``."""
     STEPS = 5
     """int64 pairs ``(index, t_ns)``: step ``index`` ended at ``t_ns``. Kept for the whole run."""
     WINDOW_OPEN = 6
-    """JSON ``{"window": int, "t_ns": int, "step": int, "reason": str, "start_us": float}``."""
+    """JSON ``{"window": int, "t_ns": int, "step": int, "step_kind": str, "reason": str, "start_us": float}``:
+    ``step`` is the last that had ended."""
     WINDOW_CLOSE = 7
-    """JSON ``{"window", "t_ns", "step", "trace": file name, "main_thread", "price": {...}, "markers": [...]}``."""
+    """JSON ``{"window", "t_ns", "synced_ns", "step", "reason", "trace": file name or null, "main_thread",
+    "price": {...}, "markers": [...], "clock": [...]}``: see ``docs/capture-format.md``."""
     SAMPLES = 8
     """JSON list of device samples, each with ``t_ns`` and ``source``."""
     NOTE = 9
@@ -113,7 +117,8 @@ class RunManifest:
             raise LayoutError(f"{path} was not written by Warplint")
         if raw.get("version") not in READABLE_VERSIONS:
             raise LayoutError(
-                f"{path} has format version {raw.get('version')!r}; this release reads {sorted(READABLE_VERSIONS)}"
+                f"{path} has format version {raw.get('version')!r}; "
+                f"this release reads {sorted(READABLE_VERSIONS)}"
             )
         known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
         try:

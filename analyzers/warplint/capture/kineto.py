@@ -1,0 +1,186 @@
+"""The only file that touches ``torch.profiler``: Kineto's trace of one window, and who else is using it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+
+MARKER = "warplint.sync"
+OPENING_MARKERS = 3
+"""Markers made at once at either end of a window: the first passage through the code is slow."""
+
+LOG_LEVEL_SYMBOL = "_ZN9libkineto6Logger14severityLevel_E"
+SILENT = 99
+
+
+class Trace:
+    """One trace, from ``start`` to ``stop``, on the calling thread."""
+
+    def __init__(self) -> None:
+        self._profile: Any = None
+        self.markers: list[tuple[int, int, int]] = []
+        """``(index, before_ns, after_ns)`` around the record of that index in the trace."""
+        self.clock: list[tuple[int, int, int]] = []
+        """``(perf_before_ns, unix_ns, perf_after_ns)``: one instant on both of the host's clocks."""
+        self.notes: list[str] = []
+        """What the trace lacks, in sentences."""
+
+    def start(self) -> None:
+        from torch.profiler import profile
+
+        settle_device()
+        started = profile(activities=_activities(), experimental_config=self._config())
+        # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
+        started.prepare_trace()
+        with _quiet_kineto():
+            started.start_trace()
+        self._profile = started
+        for _ in range(OPENING_MARKERS):
+            self.mark()
+
+    def mark(self) -> None:
+        index = len(self.markers)
+        before = perf_counter_ns()
+        with torch.autograd.profiler.record_function(f"{MARKER}#{index}"):
+            pass
+        after = perf_counter_ns()
+        self.markers.append((index, before, after))
+        self.clock.append((perf_counter_ns(), time.time_ns(), perf_counter_ns()))
+
+    def stop(self) -> None:
+        for _ in range(OPENING_MARKERS):
+            self.mark()
+        with _quiet_kineto():
+            self._profile.stop_trace()
+
+    def export(self, path: Path) -> None:
+        """Write Chrome trace JSON under a temporary name, then rename. Raises OSError."""
+        part = path.with_name(f"part.{path.name}")
+        with _quiet_kineto():
+            self._profile.export_chrome_trace(str(part))
+        self._profile = None
+        part.replace(path)
+
+    def forsake(self) -> None:
+        """In a forked child, which inherits a profiler that it can neither use nor stop.
+
+        Without this the child would gather records for the rest of its life.
+        """
+        torch.autograd._enable_record_function(False)
+
+    def _config(self) -> Any:
+        from torch._C._profiler import _ExperimentalConfig
+
+        try:
+            return _ExperimentalConfig(profile_all_threads=True)
+        except TypeError:
+            self.notes.append("this torch records CPU operators of the stepping thread only")
+            return _ExperimentalConfig()
+
+
+def settle_device() -> None:
+    """Wait for the GPU's queue, so that a window's records are of its own launches."""
+    if cuda_in_use():
+        torch.cuda.synchronize()
+
+
+def cuda_in_use() -> bool:
+    """Whether the program has started CUDA. Asking anything further before that would start it."""
+    return bool(torch.cuda.is_initialized())
+
+
+def may_synchronize() -> bool:
+    """False while a CUDA graph is captured, when any waiting call would break it."""
+    return not cuda_in_use() or not torch.cuda.is_current_stream_capturing()
+
+
+def _activities() -> list[Any]:
+    from torch.profiler import ProfilerActivity
+
+    activities = [ProfilerActivity.CPU]
+    if cuda_in_use():
+        activities.append(ProfilerActivity.CUDA)
+    return activities
+
+
+@contextlib.contextmanager
+def _quiet_kineto() -> Iterator[None]:
+    level = _log_level()
+    if level is None:
+        yield
+        return
+    before, level.value = level.value, SILENT
+    try:
+        yield
+    finally:
+        level.value = before
+
+
+def _log_level() -> ctypes.c_int | None:
+    """Kineto's own level variable. Nothing public sets it once the library is loaded."""
+    library = Path(torch.__file__).with_name("lib") / "libtorch_cpu.so"
+    try:
+        return ctypes.c_int.in_dll(ctypes.CDLL(str(library)), LOG_LEVEL_SYMBOL)
+    except (OSError, ValueError):
+        return None
+
+
+class ProfilerWatch:
+    """Knows whether the program itself is using torch's profiler, and gives way when it begins to.
+
+    Two profilers at once cost the first its records, or the process its life. The functions that every
+    profiler of torch starts and stops through are therefore watched: module globals of
+    ``torch.autograd.profiler``, replaced by functions that call them.
+    """
+
+    STARTS = ("_prepare_profiler", "_enable_profiler")
+    STOPS = ("_disable_profiler",)
+
+    def __init__(self, on_foreign_start: Callable[[], None]) -> None:
+        self._on_foreign_start = on_foreign_start
+        self._originals: dict[str, Callable[..., Any]] = {}
+        self._ours = False
+        self.foreign = False
+        """Whether the program's own profiler is prepared or running."""
+
+    def install(self) -> None:
+        module = torch.autograd.profiler
+        for name in (*self.STARTS, *self.STOPS):
+            original = getattr(module, name, None)
+            if original is not None:
+                self._originals[name] = original
+                setattr(module, name, self._watched(original, name in self.STARTS))
+
+    def remove(self) -> None:
+        for name, original in self._originals.items():
+            setattr(torch.autograd.profiler, name, original)
+        self._originals.clear()
+
+    @contextlib.contextmanager
+    def ours(self) -> Iterator[None]:
+        """Profiler calls within are our own."""
+        self._ours = True
+        try:
+            yield
+        finally:
+            self._ours = False
+
+    def busy(self) -> bool:
+        return self.foreign or bool(torch.autograd._profiler_enabled())
+
+    def _watched(self, original: Callable[..., Any], starts: bool) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self._ours:
+                if starts and not self.foreign:
+                    self._on_foreign_start()
+                self.foreign = starts
+            return original(*args, **kwargs)
+
+        return call

@@ -1,0 +1,238 @@
+"""A process's capture from torch's import to the program's end."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from time import perf_counter_ns
+
+from warplint.capture import terminal
+from warplint.capture.kineto import ProfilerWatch, may_synchronize
+from warplint.capture.layout import Record, raw_name
+from warplint.capture.process import Rank, describe, script_folder
+from warplint.capture.recorder import INFO, WARNING, Recorder
+from warplint.capture.settings import Settings
+from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
+from warplint.capture.sources import Sources
+from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTimes
+from warplint.capture.user_code import UserCode
+from warplint.capture.window import Surroundings, Window, native_method
+
+WRITE_STEPS_EVERY_NS = 1_000_000_000
+
+
+class State(Enum):
+    """IDLE counts steps, ARMED waits for the moment to open a window, ACTIVE has one open, ENDED is off."""
+
+    IDLE = "idle"
+    ARMED = "armed"
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+class Session:
+    """Ties the step clocks to the windows. Nothing it does may stop the user's program."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises OSError when the capture folder cannot be written."""
+        self._settings = settings
+        self._rank = Rank.of_environment()
+        path = Path(settings.folder) / raw_name(self._rank.rank, os.getpid())
+        self._recorder = Recorder(path, self._recording_failed)
+        folders = [Path(settings.root), *filter(None, [script_folder()])]
+        user_code = UserCode(folders, settings.include, Path(settings.cwd))
+        self._around = Surroundings(
+            settings=settings,
+            rank=self._rank,
+            recorder=self._recorder,
+            user_code=user_code,
+            sources=Sources(self._recorder, user_code, time.time()),
+            watch=ProfilerWatch(self._foreign_profiler_starts),
+        )
+        self._optimizer_clock = OptimizerClock(self._on_optimizer_step)
+        self._module_clock = ModuleClock(self._on_module_call)
+        self._kind = StepKind.MODULE
+        self._times = StepTimes()
+        self._written_ns = perf_counter_ns()
+        self._state = State.IDLE
+        self._window: Window | None = None
+        self._windows = 0
+        self._busy = threading.RLock()
+
+    def begin(self) -> None:
+        """Record who we are, and start counting steps."""
+        with self._guarded():
+            self._begin()
+
+    def _begin(self) -> None:
+        self._recorder.json(Record.PROCESS, describe(self._settings, self._rank, native_method(), None))
+        for name in self._around.user_code.missing:
+            self._recorder.note(WARNING, "include-missing", f"--include {name}: there is no such package")
+        self._around.watch.install()
+        self._optimizer_clock.start()
+        if not self._module_clock.start():
+            self._recorder.note(
+                INFO, "no-module-clock", "only optimizer steps are counted: inference steps need Python 3.12"
+            )
+        atexit.register(self.finish)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forsake)
+        self._state = State.ARMED
+
+    def finish(self) -> None:
+        """Close what is open and the file: the program ends."""
+        with self._guarded():
+            if self._state is State.ENDED:
+                return
+            self._close_window("the program ended", perf_counter_ns())
+            self._note_what_was_not_captured()
+            self._write_steps()
+            self._recorder.json(Record.END, {"t_ns": perf_counter_ns(), "reason": "exit"})
+            self._switch_off()
+
+    def _on_optimizer_step(self, t_ns: int) -> None:
+        if self._kind is not StepKind.OPTIMIZER:
+            with self._guarded():
+                self._begin_training()
+        self._on_step(t_ns)
+
+    def _on_module_call(self, t_ns: int) -> None:
+        if self._kind is StepKind.MODULE:
+            self._on_step(t_ns)
+
+    def _on_step(self, t_ns: int) -> None:
+        if self._state is State.ENDED:
+            return
+        self._times.add(t_ns)
+        if self._state is State.ARMED:
+            reason = self._reason_to_open()
+            if reason is not None:
+                with self._guarded():
+                    self._open_window(reason)
+        elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended():
+            self._close_window("its steps were made", t_ns)
+        if t_ns - self._written_ns > WRITE_STEPS_EVERY_NS:
+            self._write_steps()
+            self._written_ns = t_ns
+
+    def _begin_training(self) -> None:
+        """The first optimizer step: what was counted before were forward passes, or another phase."""
+        self._module_clock.stop()
+        if self._state is State.ACTIVE:
+            self._close_window("the program began to train", perf_counter_ns())
+        self._kind = StepKind.OPTIMIZER
+        self._times = StepTimes(self._times.count if self._windows else 0)
+        self._state = State.ARMED
+
+    def _reason_to_open(self) -> str | None:
+        times, after = self._times, self._settings.after
+        means_to_train = self._kind is StepKind.MODULE and self._module_clock.optimizer_built
+        if means_to_train and times.count < UNUSED_OPTIMIZER_CALLS:
+            return None
+        if after is not None:
+            return f"asked for after step {after}" if times.count >= after else None
+        return reason_to_open(self._kind, times)
+
+    def _open_window(self, reason: str) -> None:
+        if not may_synchronize() or not _on_python_thread():
+            return
+        self._state = State.ACTIVE
+        self._windows += 1
+        self._write_steps()
+        window = Window(self._windows, self._around, self._close_asked)
+        self._window = window
+        window.open(self._times.count, self._kind, reason)
+
+    def _close_asked(self, reason: str) -> None:
+        self._close_window(reason, perf_counter_ns())
+
+    def _close_window(self, reason: str, t_ns: int) -> None:
+        window, self._window = self._window, None
+        if window is None:
+            return
+        with self._guarded():
+            self._write_steps()
+            self._state = State.IDLE
+            window.close(self._times.count, t_ns, reason)
+
+    def _foreign_profiler_starts(self) -> None:
+        if self._window is not None:
+            self._recorder.note(
+                WARNING,
+                "profiler-started",
+                "the program started a torch profiler of its own: the window was closed to make way",
+            )
+            self._close_window("the program started its own profiler", perf_counter_ns())
+
+    def _recording_failed(self) -> None:
+        if self._window is not None:
+            self._window.ask_to_close("it could not be written")
+
+    def _write_steps(self) -> None:
+        """Forward passes count as steps only once a window has taken them for steps."""
+        if self._kind is StepKind.OPTIMIZER or self._windows:
+            taken = self._times.take()
+            if taken:
+                self._recorder.steps(taken)
+
+    def _note_what_was_not_captured(self) -> None:
+        if self._windows:
+            return
+        if self._kind is StepKind.OPTIMIZER:
+            text = (
+                f"the program ended after {self._times.count} steps, before their time had settled: "
+                "no window was opened (--after N opens one after N steps)"
+            )
+            self._recorder.note(WARNING, "no-window", text)
+        elif self._times.count:
+            text = f"the program made no optimizer step and too few module calls for a window: {self._times.count}"
+            self._recorder.note(WARNING, "no-window", text)
+        else:
+            self._recorder.note(WARNING, "no-steps", "the program made no step: no window was opened")
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Our failures end the capture, never the program."""
+        try:
+            yield
+        except Exception as error:
+            self._give_up(f"{type(error).__name__}: {error}")
+        except BaseException as interruption:
+            # A signal of the user's that arrived while our code ran. It is for the program.
+            self._give_up(f"interrupted by {type(interruption).__name__}")
+            raise
+
+    def _give_up(self, why: str) -> None:
+        text = f"the capture of process {os.getpid()} stopped, the program goes on: {why}"
+        self._recorder.note(WARNING, "gave-up", text)
+        terminal.say(text)
+        window, self._window = self._window, None
+        if window is not None:
+            window.abort()
+        self._switch_off()
+
+    def _forsake(self) -> None:
+        """In a forked child: we follow the program, not its workers."""
+        self._recorder.abandon()
+        window, self._window = self._window, None
+        if window is not None:
+            window.forsake()
+        self._switch_off()
+
+    def _switch_off(self) -> None:
+        self._state = State.ENDED
+        self._optimizer_clock.stop()
+        self._module_clock.stop()
+        self._around.watch.remove()
+        self._recorder.close()
+
+
+def _on_python_thread() -> bool:
+    """False on autograd's own threads, on which optimizers that step during backward run."""
+    return any(thread.ident == threading.get_ident() for thread in threading.enumerate())

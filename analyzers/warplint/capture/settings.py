@@ -1,0 +1,35 @@
+"""What ``warplint run`` tells the processes it captures, carried in one environment variable."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+VARIABLE = "WARPLINT_CAPTURE"
+"""Holds ``Settings`` as JSON. While it stands in the environment, bootstrap/sitecustomize.py acts on it."""
+
+DEFAULT_STEPS = 10
+DEFAULT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``folder``, ``root`` and ``cwd`` are absolute paths; ``include`` names packages that are user code."""
+
+    folder: str
+    root: str
+    cwd: str
+    steps: int = DEFAULT_STEPS
+    """How many whole steps a window holds."""
+    seconds: float = DEFAULT_SECONDS
+    """When a window closes even though fewer steps were made."""
+    after: int | None = None
+    """Open the window after this many steps; None waits until the step time has settled."""
+    include: list[str] = field(default_factory=list)
+
+    def dump(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> Settings:
+        return cls(**json.loads(text))

@@ -1,0 +1,116 @@
+"""What the person who ran a capture is told when the program has ended."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from warplint.capture.layout import (
+    RAW_SUFFIX,
+    LayoutError,
+    RawReader,
+    Record,
+    parse_json,
+    parse_steps,
+)
+
+STEPS_BESIDE = 20
+"""How many steps before and after a window its own are compared with."""
+
+
+@dataclass(slots=True)
+class ProcessSummary:
+    """One process's raw file in short."""
+
+    rank: int = 0
+    pid: int = 0
+    step_ends_ns: dict[int, int] = field(default_factory=dict)
+    opened: list[dict[str, Any]] = field(default_factory=list)
+    closed: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ended: bool = False
+
+
+def summarize(folder: Path) -> list[str]:
+    """Sentences for the terminal: what was captured, what was not, and what it cost."""
+    files = sorted(folder.glob(f"*{RAW_SUFFIX}"))
+    if not files:
+        return ["nothing was captured: no process imported torch (or Python ran with -I, -E or -S)"]
+    lines: list[str] = []
+    for path in files:
+        try:
+            process = _read(path)
+        except (LayoutError, OSError, KeyError, ValueError) as error:
+            lines.append(f"{path.name} cannot be read: {error}")
+            continue
+        named = f"rank {process.rank} (process {process.pid}): " if len(files) > 1 else ""
+        lines.extend(named + sentence for sentence in _sentences(process))
+    return lines
+
+
+def _read(path: Path) -> ProcessSummary:
+    summary = ProcessSummary()
+    for record, payload in RawReader(path).records():
+        if record is Record.STEPS:
+            values = parse_steps(payload)
+            summary.step_ends_ns.update(zip(values[::2], values[1::2], strict=True))
+        elif record is Record.PROCESS:
+            described = parse_json(payload)
+            summary.rank, summary.pid = described["rank"], described["pid"]
+        elif record is Record.WINDOW_OPEN:
+            summary.opened.append(parse_json(payload))
+        elif record is Record.WINDOW_CLOSE:
+            summary.closed.append(parse_json(payload))
+        elif record is Record.NOTE:
+            summary.notes.append(parse_json(payload)["text"])
+        elif record is Record.END:
+            summary.ended = True
+    return summary
+
+
+def _sentences(process: ProcessSummary) -> list[str]:
+    closed = {window["window"]: window for window in process.closed}
+    sentences = []
+    for opened in process.opened:
+        window = closed.get(opened["window"])
+        if window is None:
+            sentences.append(
+                f"the process ended inside window {opened['window']}: "
+                "its lines were kept, its operators and kernels are lost"
+            )
+        else:
+            sentences.append(_window(opened, window))
+            sentences.append(_price(process, opened, window))
+    if not process.ended and len(closed) == len(process.opened):
+        sentences.append("the process was killed: steps of its last second may be missing")
+    return sentences + process.notes
+
+
+def _window(opened: dict[str, Any], closed: dict[str, Any]) -> str:
+    first, last = opened["step"] + 1, closed["step"]
+    steps = f"steps {first} to {last}" if last >= first else "no whole step"
+    return f"captured {steps} ({opened['reason']}; closed because {closed['reason']})"
+
+
+def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:
+    price = closed["price"]
+    seconds = ", ".join(f"{part} {price[f'{part}_s']:.2f} s" for part in ("start", "inside", "stop", "write"))
+    first, last = opened["step"], closed["step"]
+    times = {
+        "before": _median_ms(process, first - STEPS_BESIDE, first),
+        # The first step of a window begins when the window is open, the first after it when it is written.
+        "inside": _median_ms(process, first + 1, last),
+        "after": _median_ms(process, last + 1, last + 1 + STEPS_BESIDE),
+    }
+    known = [f"{place} {ms:.1f} ms" for place, ms in times.items() if ms is not None]
+    return f"price: {seconds}" + (f"; median step {', '.join(known)}" if known else "")
+
+
+def _median_ms(process: ProcessSummary, first: int, last: int) -> float | None:
+    """The median time of the steps that begin at ``first``'s end or later and end by ``last``'s."""
+    ends = [process.step_ends_ns[step] for step in range(first, last + 1) if step in process.step_ends_ns]
+    times = [(after - before) / 1e6 for before, after in pairwise(ends)]
+    return statistics.median(times) if times else None

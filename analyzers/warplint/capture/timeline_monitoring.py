@@ -1,0 +1,143 @@
+"""The line timeline through ``sys.monitoring`` (Python 3.12 and later).
+
+LINE, PY_RETURN and PY_YIELD are switched on in the user's code objects alone. Everything else that runs is
+met once, at its first PY_START or PY_RESUME, and switched off there, so library code keeps its speed.
+PY_UNWIND exists only globally and cannot be switched off in places.
+
+No event says that a call has returned into the middle of a line. So whenever a frame of the user's is left,
+the line of the next user frame above it is noted again; that frame is looked up on the real stack, which no
+generator, exception or frame entered before the window can bring out of step.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import CodeType, FrameType
+from typing import Any
+
+from warplint.capture.buffers import Buffers
+from warplint.capture.timeline import Unavailable, seed
+from warplint.capture.tool_ids import monitoring, release_tool, take_tool
+from warplint.capture.user_code import UserCode
+
+
+class MonitoringTimeline:
+    """A ``timeline.Timeline``."""
+
+    def __init__(self, buffers: Buffers, user_code: UserCode) -> None:
+        self._buffers = buffers
+        self._user_code = user_code
+        self._tool: int | None = None
+
+    def start(self) -> None:
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
+            raise Unavailable("lines are not followed in a Python without the GIL")
+        tool = self._tool = take_tool()
+        if tool is None:
+            raise Unavailable("both tool ids of sys.monitoring that a profiler may use are taken")
+        events = monitoring.events
+        # Whoever held the id before, us included, may have left code switched off.
+        monitoring.restart_events()
+        for event, callback in self._callbacks().items():
+            monitoring.register_callback(tool, event, callback)
+        for frame in seed(self._buffers, self._user_code):
+            self._follow(frame.f_code)
+        monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
+
+    def stop(self) -> None:
+        if self._tool is None:
+            return
+        tool, self._tool = self._tool, None
+        monitoring.set_events(tool, 0)
+        for code in list(self._buffers.codes.values()):
+            monitoring.set_local_events(tool, code, 0)
+        release_tool(tool)
+
+    def forsake(self) -> None:
+        self.stop()
+
+    def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
+        if self._tool is None:
+            return
+        events = monitoring.events
+        usual, entrances = self._callbacks(), {id(place) for place in places}
+        on_line, on_start = usual[events.LINE], usual[events.PY_START]
+
+        def run() -> None:
+            if self._tool is not None and threading.get_ident() == thread:
+                monitoring.register_callback(self._tool, events.LINE, on_line)
+                monitoring.register_callback(self._tool, events.PY_START, on_start)
+                callback()
+
+        def on_next_line(code: CodeType, line: int) -> None:
+            on_line(code, line)
+            run()
+
+        def on_next_start(code: CodeType, offset: int) -> object:
+            if id(code) in entrances:
+                run()
+                return None
+            return on_start(code, offset)
+
+        monitoring.register_callback(self._tool, events.LINE, on_next_line)
+        monitoring.register_callback(self._tool, events.PY_START, on_next_start)
+        # The places have long been met, and switched off.
+        monitoring.restart_events()
+
+    def _follow(self, code: CodeType) -> None:
+        assert self._tool is not None
+        self._buffers.learn(code)
+        events = monitoring.events
+        monitoring.set_local_events(self._tool, code, events.LINE | events.PY_RETURN | events.PY_YIELD)
+
+    def _callbacks(self) -> dict[int, Callable[..., Any]]:
+        local, now, get_frame = self._buffers.local, perf_counter_ns, sys._getframe
+        followed, holds, follow = self._buffers.codes, self._user_code.holds, self._follow
+        disable = monitoring.DISABLE
+
+        def note(frame: FrameType | None) -> None:
+            while frame is not None:
+                code = frame.f_code
+                if id(code) in followed:
+                    local.extend((now(), id(code), frame.f_lineno or code.co_firstlineno))
+                    return
+                frame = frame.f_back
+            local.extend((now(), 0, 0))
+
+        def on_start(code: CodeType, offset: int) -> object:
+            # The first line of a function that is now followed reports itself: no later start is of interest.
+            if holds(code) and id(code) not in followed:
+                follow(code)
+            return disable
+
+        def on_resume(code: CodeType, offset: int) -> object:
+            if not holds(code):
+                return disable
+            if id(code) not in followed:
+                follow(code)
+            note(get_frame(1))
+            return None
+
+        def on_line(code: CodeType, line: int) -> None:
+            local.extend((now(), id(code), line))
+
+        def on_leave(code: CodeType, offset: int, value: object) -> None:
+            note(get_frame(1).f_back)
+
+        def on_unwind(code: CodeType, offset: int, error: BaseException) -> None:
+            if id(code) in followed:
+                frame = get_frame(1)
+                note(frame.f_back if frame.f_code is code else frame)
+
+        events = monitoring.events
+        return {
+            events.PY_START: on_start,
+            events.PY_RESUME: on_resume,
+            events.PY_UNWIND: on_unwind,
+            events.LINE: on_line,
+            events.PY_RETURN: on_leave,
+            events.PY_YIELD: on_leave,
+        }

@@ -1,0 +1,116 @@
+"""The line timeline through ``sys.settrace`` (Python before 3.12).
+
+Only frames of the user's get a local trace function. Setting any trace function slows every Python call a
+little, so it stands for the length of a window and no longer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import CodeType, FrameType
+from typing import Any
+
+from warplint.capture.buffers import Buffers
+from warplint.capture.timeline import Unavailable, seed
+from warplint.capture.user_code import UserCode
+
+RESUMABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
+
+
+class SettraceTimeline:
+    """A ``timeline.Timeline`` for the thread that starts it and threads that begin within the window."""
+
+    def __init__(self, buffers: Buffers, user_code: UserCode) -> None:
+        self._buffers = buffers
+        self._user_code = user_code
+        self._thread = 0
+        self._traced: list[FrameType] = []
+        self._trace: TraceFunction | None = None
+        self._pending: tuple[Callable[[], None], int, set[int]] | None = None
+
+    def start(self) -> None:
+        if sys.gettrace() is not None or threading.gettrace() is not None:
+            raise Unavailable("a debugger or coverage tool traces the program and is left alone")
+        self._thread = threading.get_ident()
+        on_call, on_event = self._trace_functions()
+        seed(self._buffers, self._user_code)
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self._user_code.holds(frame.f_code):
+                frame.f_trace = on_event
+                self._traced.append(frame)
+            frame = frame.f_back
+        self._trace = on_call
+        threading.settrace(on_call)
+        sys.settrace(on_call)
+
+    def stop(self) -> None:
+        """Off in the calling thread and for new ones; other traced threads notice at their next call."""
+        trace, self._trace = self._trace, None
+        if trace is None:
+            return
+        # Someone else's trace function, set meanwhile, stays.
+        if sys.gettrace() is trace:
+            sys.settrace(None)
+        if threading.gettrace() is trace:
+            threading.settrace(None)
+        for frame in self._traced:
+            frame.f_trace = None
+        self._traced.clear()
+
+    def forsake(self) -> None:
+        self.stop()
+
+    def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
+        self._pending = (callback, thread, {id(place) for place in places})
+
+    def _trace_functions(self) -> tuple[TraceFunction, TraceFunction]:
+        local, now = self._buffers.local, perf_counter_ns
+        holds, learn, codes = self._user_code.holds, self._buffers.learn, self._buffers.codes
+
+        def note(frame: FrameType | None) -> None:
+            while frame is not None:
+                code = frame.f_code
+                if id(code) in codes:
+                    local.extend((now(), id(code), frame.f_lineno or code.co_firstlineno))
+                    return
+                frame = frame.f_back
+            local.extend((now(), 0, 0))
+
+        def on_call(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
+            if self._trace is None:
+                sys.settrace(None)
+                return None
+            code = frame.f_code
+            if self._pending is not None and id(code) in self._pending[2]:
+                self._run_pending()
+            if not holds(code):
+                return None
+            if id(code) not in codes:
+                learn(code)
+            if code.co_flags & RESUMABLE:
+                # A generator goes on in the middle of a line, of which no line event tells.
+                note(frame)
+            return on_event
+
+        def on_event(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
+            if event == "line":
+                local.extend((now(), id(frame.f_code), frame.f_lineno))
+                if self._pending is not None:
+                    self._run_pending()
+            elif event == "return":
+                note(frame.f_back)
+            return on_event if self._trace is not None else None
+
+        return on_call, on_event
+
+    def _run_pending(self) -> None:
+        if self._pending is not None and self._pending[1] == threading.get_ident():
+            callback, self._pending = self._pending[0], None
+            callback()

@@ -1,0 +1,235 @@
+"""One capture window, from everything on to everything off again."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from warplint.capture.background import Background
+from warplint.capture.buffers import Buffers
+from warplint.capture.kineto import ProfilerWatch, Trace, settle_device
+from warplint.capture.layout import Record, trace_name
+from warplint.capture.nvml import Nvml
+from warplint.capture.price import Price
+from warplint.capture.process import Rank, describe
+from warplint.capture.recorder import INFO, WARNING, Recorder
+from warplint.capture.settings import Settings
+from warplint.capture.sources import Sources
+from warplint.capture.steps import StepKind, module_call
+from warplint.capture.timeline import Method, Timeline, Unavailable
+from warplint.capture.user_code import UserCode
+
+LEAD_IN_STEPS = 1
+"""Steps at the start of a window that are not whole: the GPU's queue has just been emptied to open it."""
+TICK_S = 0.1
+"""How often samples are taken and line events written out."""
+MAX_EVENTS = 20_000_000
+"""Line events after which a window closes, half a gigabyte of raw file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a window needs of the session."""
+
+    settings: Settings
+    rank: Rank
+    recorder: Recorder
+    user_code: UserCode
+    sources: Sources
+    watch: ProfilerWatch
+
+
+class Window:
+    """Opened by the constructor's caller on the stepping thread with ``open``, closed once with ``close``."""
+
+    def __init__(self, number: int, around: Surroundings, please_close: Callable[[str], None]) -> None:
+        self._number = number
+        self._around = around
+        self._please_close = please_close
+        self._buffers = Buffers(around.recorder, around.sources)
+        self._timeline: Timeline | None = make_timeline(self._buffers, around.user_code)
+        self._trace: Trace | None = None
+        self._nvml: Nvml | None = None
+        self._samples: list[dict[str, Any]] = []
+        self._background = Background(self._tick, TICK_S)
+        self._price = Price()
+        self._thread = 0
+        self._native_thread = 0
+        self._deadline_ns = 0
+        self._asked = False
+        self.steps_left = around.settings.steps + LEAD_IN_STEPS
+
+    def open(self, step: int, kind: StepKind, reason: str) -> None:
+        started_ns = perf_counter_ns()
+        self._thread, self._native_thread = threading.get_ident(), threading.get_native_id()
+        recorder = self._around.recorder
+        with self._price.part("start"):
+            self._nvml = Nvml.open()
+            self._store_loaded_sources()
+            self._start_trace()
+            method = self._start_timeline()
+            driver = self._nvml.driver if self._nvml else None
+            recorder.json(Record.PROCESS, describe(self._around.settings, self._around.rank, method, driver))
+        opened_ns = perf_counter_ns()
+        recorder.json(
+            Record.WINDOW_OPEN,
+            {
+                "window": self._number,
+                "t_ns": opened_ns,
+                "step": step,
+                "step_kind": kind.value,
+                "reason": reason,
+                "start_us": (opened_ns - started_ns) / 1000,
+            },
+        )
+        self._opened_ns = opened_ns
+        self._deadline_ns = opened_ns + int(self._around.settings.seconds * 1e9)
+        self._background.start()
+
+    def step_ended(self) -> bool:
+        """Mark a step's end; True when it was the last one wanted."""
+        self.steps_left -= 1
+        if self.steps_left <= 0:
+            return True
+        if self._trace is not None:
+            self._trace.mark()
+        return False
+
+    def close(self, step: int, t_ns: int, reason: str) -> None:
+        """Everything off, everything written. ``t_ns`` is when the last step ended, or now."""
+        with self._price.part("stop"):
+            if self._timeline is not None:
+                self._timeline.stop()
+            self._background.stop()
+            settle_device()
+            synced_ns = perf_counter_ns()
+            trace = self._stop_trace()
+        with self._price.part("write"):
+            self._buffers.flush()
+            trace_file = self._export(trace)
+            if self._samples:
+                self._around.recorder.json(Record.SAMPLES, self._samples)
+            if self._nvml is not None:
+                self._nvml.close()
+        self._around.recorder.json(
+            Record.WINDOW_CLOSE,
+            {
+                "window": self._number,
+                "t_ns": t_ns,
+                "synced_ns": synced_ns,
+                "step": step,
+                "reason": reason,
+                "trace": trace_file,
+                "main_thread": self._native_thread,
+                "markers": trace.markers if trace else [],
+                "clock": trace.clock if trace else [],
+                "price": {**self._price.record(), "inside_s": (t_ns - self._opened_ns) / 1e9},
+            },
+        )
+
+    def forsake(self) -> None:
+        """In a forked child: our part of the window off, nothing touched that belongs to the parent."""
+        if self._timeline is not None:
+            self._timeline.forsake()
+        if self._trace is not None:
+            self._trace.forsake()
+
+    def abort(self) -> None:
+        """Everything off after a failure, as far as it will go; what was not written is lost."""
+        if self._timeline is not None:
+            self._timeline.stop()
+        if self._background.running:
+            self._background.stop()
+        self._buffers.flush()
+        with contextlib.suppress(RuntimeError):
+            self._stop_trace()
+
+    def ask_to_close(self, reason: str) -> None:
+        """Have the stepping thread close the window at its next user line or module call."""
+        if self._asked or self._timeline is None:
+            return
+        self._asked = True
+        self._timeline.call_soon(lambda: self._please_close(reason), self._thread, (module_call(),))
+
+    def _start_trace(self) -> None:
+        watch, recorder = self._around.watch, self._around.recorder
+        if watch.busy():
+            recorder.note(
+                WARNING,
+                "profiler-busy",
+                "the program runs a torch profiler of its own, which is left alone: "
+                "no operators and kernels were recorded, only lines and device samples",
+            )
+            return
+        trace = Trace()
+        with watch.ours():
+            trace.start()
+        self._trace = trace
+        for text in trace.notes:
+            recorder.note(INFO, "trace-partial", text)
+
+    def _stop_trace(self) -> Trace | None:
+        trace, self._trace = self._trace, None
+        if trace is not None:
+            with self._around.watch.ours():
+                trace.stop()
+        return trace
+
+    def _export(self, trace: Trace | None) -> str | None:
+        if trace is None:
+            return None
+        rank, recorder = self._around.rank.rank, self._around.recorder
+        path = Path(self._around.settings.folder) / trace_name(rank, recorder.pid, self._number)
+        try:
+            trace.export(path)
+        except (OSError, RuntimeError) as error:
+            recorder.note(WARNING, "trace-lost", f"the trace of window {self._number} is lost: {error}")
+            return None
+        return path.name
+
+    def _start_timeline(self) -> Method:
+        assert self._timeline is not None
+        try:
+            self._timeline.start()
+        except Unavailable as error:
+            self._timeline = None
+            self._around.recorder.note(WARNING, "no-timeline", f"no line has a cost: {error}")
+            return Method.NONE
+        return native_method()
+
+    def _store_loaded_sources(self) -> None:
+        user_code = self._around.user_code
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            # Some of torch's modules name a file that never was.
+            if isinstance(file, str) and user_code.absolute(file).is_file() and user_code.holds_file(file):
+                self._around.sources.number(file)
+
+    def _tick(self) -> None:
+        if self._nvml is not None:
+            self._samples.append(self._nvml.sample())
+        self._buffers.flush()
+        if perf_counter_ns() > self._deadline_ns:
+            self.ask_to_close(f"it had lasted {self._around.settings.seconds:g} s")
+        elif self._buffers.written > MAX_EVENTS:
+            self.ask_to_close("its line events filled their share of the disk")
+
+
+def native_method() -> Method:
+    return Method.MONITORING if sys.version_info >= (3, 12) else Method.SETTRACE
+
+
+def make_timeline(buffers: Buffers, user_code: UserCode) -> Timeline:
+    if sys.version_info >= (3, 12):
+        from warplint.capture.timeline_monitoring import MonitoringTimeline
+
+        return MonitoringTimeline(buffers, user_code)
+    from warplint.capture.timeline_settrace import SettraceTimeline
+
+    return SettraceTimeline(buffers, user_code)

@@ -1,0 +1,178 @@
+"""``warplint run``: run a program unchanged and capture what its lines cost."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from warplint import __version__
+from warplint.capture import terminal
+from warplint.capture.command import Command, make_command
+from warplint.capture.folder import in_use, new_capture_folder, prune
+from warplint.capture.launch import NOT_EXECUTABLE, NOT_FOUND, die_as, environment_for
+from warplint.capture.launch import run as run_command
+from warplint.capture.layout import RunManifest
+from warplint.capture.settings import DEFAULT_SECONDS, DEFAULT_STEPS, Settings
+from warplint.capture.summary import summarize
+from warplint.project.root import find_root
+
+EPILOG = """\
+examples:
+  warplint run train.py --epochs 1
+  warplint run -- python -m package.train --epochs 1
+  warplint run -- torchrun --nproc-per-node 2 train.py
+
+The command runs unchanged, with its own output, exit code and signals. What Warplint has to say goes to the
+terminal alone.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="run a program and capture what its lines cost",
+        usage="warplint run [options] [--] COMMAND ...",
+        description="Run a program unchanged, and capture what each of its lines costs the GPU.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--steps",
+        type=_positive,
+        default=DEFAULT_STEPS,
+        metavar="N",
+        help=f"steps to capture (default {DEFAULT_STEPS})",
+    )
+    parser.add_argument(
+        "--after",
+        type=_natural,
+        metavar="N",
+        help="begin after step N (default: when the step time has settled)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=DEFAULT_SECONDS,
+        metavar="S",
+        help=f"end after S seconds even so (default {DEFAULT_SECONDS:g})",
+    )
+    parser.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="charge costs to the lines of this installed package too (repeatable)",
+    )
+    parser.add_argument("--python", metavar="PATH", help="the Python for a command that begins with a script")
+    parser.add_argument("--name", metavar="NAME", help="name of the capture (default: the script's)")
+    parser.add_argument(
+        "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="a script, or -- and any command"
+    )
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    words = args.words[1:] if args.words[:1] == ["--"] else args.words
+    if not words:
+        args.parser.error("a command is missing: warplint run train.py, or warplint run -- COMMAND")
+    command = make_command(words, args.python)
+    with ExitStack() as held:
+        capture = _prepare(command, args, held)
+        environment = capture.environment() if capture else os.environ
+        try:
+            returncode = run_command(command.argv, environment)
+        except OSError as error:
+            if capture:
+                capture.discard()
+            print(f"warplint: {command.argv[0]}: {error.strerror or error}", file=sys.stderr)
+            return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+        if capture:
+            capture.finish(returncode)
+    return die_as(returncode)
+
+
+@dataclass(slots=True)
+class Capture:
+    """The parent's half of a capture: its folder and manifest."""
+
+    folder: Path
+    manifest: RunManifest
+    settings: Settings
+
+    def environment(self) -> dict[str, str]:
+        return environment_for(self.settings, os.environ)
+
+    def finish(self, returncode: int) -> None:
+        self.manifest.finished = time.time()
+        self.manifest.exit_code = returncode if returncode >= 0 else None
+        self.manifest.signal = -returncode if returncode < 0 else None
+        try:
+            self.manifest.write(self.folder)
+        except OSError as error:
+            terminal.say(f"{self.folder}: {error.strerror or error}")
+        terminal.say(str(self.folder), *(f"  {sentence}" for sentence in summarize(self.folder)))
+        terminal.say("  see it with: warplint show")
+
+    def discard(self) -> None:
+        """The command could not be started: nothing is worth keeping."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Capture | None:
+    """Make the capture's folder. Says why on the terminal when there can be none."""
+    if command.refusal is not None:
+        terminal.say(f"nothing will be captured: {command.refusal}")
+        return None
+    root = find_root(Path.cwd())
+    manifest = RunManifest(command.argv, str(Path.cwd()), str(root), time.time(), __version__)
+    try:
+        folder = new_capture_folder(root, args.name or command.name)
+        held.enter_context(in_use(folder))
+        manifest.write(folder)
+    except OSError as error:
+        terminal.say(f"nothing will be captured: {error.filename or root}: {error.strerror or error}")
+        return None
+    prune(root)
+    settings = Settings(
+        folder=str(folder),
+        root=str(root),
+        cwd=str(Path.cwd()),
+        steps=args.steps,
+        seconds=args.seconds,
+        after=args.after,
+        include=args.include,
+    )
+    return Capture(folder, manifest, settings)
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise ValueError
+    return seconds
+
+
+# argparse names the type in its message about a bad value.
+_natural.__name__ = "number of steps"
+_positive.__name__ = "number of steps from 1"
+_seconds.__name__ = "number of seconds"
