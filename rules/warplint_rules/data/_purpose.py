@@ -28,7 +28,7 @@ OTHER_WORDS = {
 
 
 def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
-    """By the names closest to the loader first: what it is called, its data set, then the function around it."""
+    """By the names closest to the loader: its own and its data set's, then that of the function around it."""
     near = set(_words([*_targets(loader, facts), *_names(dataset)]))
     function = facts.function(loader)
     around = set(_words([function.name])) if function is not None else set()

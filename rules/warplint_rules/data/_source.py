@@ -24,7 +24,7 @@ READERS = {
     "decode", "decode_image", "fromfile", "imdecode", "imread", "load", "load_image", "memmap", "open",
     "read", "read_csv", "read_image", "read_text", "read_video", "File",
 }  # fmt: skip
-"""Last names of calls that read or decode a file: ``Image.open``, ``np.load``, ``cv2.imread``, ``h5py.File``."""
+"""Last names of calls that read or decode a file, as in ``Image.open``, ``np.load`` and ``h5py.File``."""
 
 PREPARERS = re.compile(r"transform|augment|token|encode|preprocess|crop|resize|normali[sz]e")
 """Names of calls that prepare a sample."""

@@ -22,7 +22,7 @@ POSITIONS = (
 
 MOVES = {"cuda", "to"}
 WORKERS = 4
-"""Enough to hide decoding behind the step on most machines; PyTorch's own ImageNet example starts from it too."""
+"""Enough to hide decoding behind the step on most machines, and where PyTorch's ImageNet example starts."""
 
 
 class SlowDataLoader(Rule):
