@@ -1,0 +1,98 @@
+"""textDocument/codeAction and codeAction/resolve: a finding's fix, its suppression, and all safe fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcException
+
+from warplint.source.span import Span
+from warplint.static.finding import Edit
+from warplint_server.diagnostics import diagnostic
+from warplint_server.document import Document, Results
+from warplint_server.offers import FIX_ALL, Offer, offered
+from warplint_server.server import WarplintServer
+
+KINDS: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]
+
+
+async def code_action(server: WarplintServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The actions for a range. Their edits are left to ``resolve`` where the client can ask for them."""
+    settled = await server.session.settled(params.text_document.uri)
+    if settled is None:
+        return []
+    document, results = settled
+    where = server.session.positions.span(results.source, params.range)
+    actions = []
+    for index, offer in enumerate(offered(results, where)):
+        if not _asked_for(offer.kind, params.context.only):
+            continue
+        action = _action(server, document, results, offer)
+        if server.resolves_edits:
+            action.data = {
+                "uri": document.uri,
+                "version": document.version,
+                "where": [where.start, where.end],
+                "index": index,
+            }
+        elif made := await _made(server, offer):
+            action.edit = _workspace_edit(server, document, results, made)
+        else:
+            continue
+        actions.append(action)
+    return actions
+
+
+async def resolve(server: WarplintServer, action: types.CodeAction) -> types.CodeAction:
+    """Fill in the edit of an action that was given out without one.
+
+    The answer is an error when the text has changed since, or when no fix is right after all.
+    """
+    data = action.data
+    if not isinstance(data, dict):
+        raise JsonRpcException("this action is not of this server", types.ErrorCodes.InvalidParams)
+    settled = await server.session.settled(data["uri"])
+    if settled is None or settled[0].version != data["version"]:
+        raise JsonRpcException("the text has changed since", types.LSPErrorCodes.ContentModified)
+    document, results = settled
+    offers = list(offered(results, Span(*data["where"])))
+    offer = offers[data["index"]]
+    made = await _made(server, offer)
+    if not made:
+        raise JsonRpcException("no edit is right here after all", types.LSPErrorCodes.RequestFailed)
+    action.edit = _workspace_edit(server, document, results, made)
+    return action
+
+
+def _asked_for(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    """Kinds are a hierarchy, parts between dots: ``source`` asks for ``source.fixAll.warplint`` too."""
+    wanted = [str(getattr(item, "value", item)) for item in only or [""]]
+    return any(item == "" or f"{kind}.".startswith(f"{item}.") for item in wanted)
+
+
+async def _made(server: WarplintServer, offer: Offer) -> tuple[Edit, ...]:
+    return await server.session.engine_worker.call(offer.edits)
+
+
+def _action(server: WarplintServer, document: Document, results: Results, offer: Offer) -> types.CodeAction:
+    positions = server.session.positions
+    return types.CodeAction(
+        offer.title,
+        kind=offer.kind,
+        is_preferred=offer.preferred or None,
+        diagnostics=[diagnostic(document.uri, results, offer.finding, positions)] if offer.finding else None,
+    )
+
+
+def _workspace_edit(
+    server: WarplintServer, document: Document, results: Results, edits: Sequence[Edit]
+) -> types.WorkspaceEdit:
+    """The edits in the client's positions, for this version of the text where the client can tell."""
+    positions = server.session.positions
+    changes = [types.TextEdit(positions.range(results.source, edit.span), edit.text) for edit in edits]
+    if get_capability(server.client_capabilities, "workspace.workspace_edit.document_changes", False):
+        identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
+    return types.WorkspaceEdit(changes={document.uri: changes})

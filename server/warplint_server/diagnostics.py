@@ -1,0 +1,66 @@
+"""Findings as the editor draws them, however it comes by them."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from warplint.static.finding import Confidence, Finding
+from warplint_server.document import Results
+from warplint_server.measured import headline
+from warplint_server.positions import Positions
+from warplint_server.rule_pages import page
+
+SOURCE = "warplint"
+SEVERITY = {
+    Confidence.CERTAIN: types.DiagnosticSeverity.Warning,
+    Confidence.LIKELY: types.DiagnosticSeverity.Warning,
+    Confidence.POSSIBLE: types.DiagnosticSeverity.Information,
+}
+
+
+def diagnostics(uri: str, results: Results, positions: Positions) -> list[types.Diagnostic]:
+    """Every finding, and every comment for us that is not understood."""
+    findings = [diagnostic(uri, results, finding, positions) for finding in results.checked.findings]
+    notices = [
+        types.Diagnostic(
+            positions.range(results.source, notice.span),
+            notice.message,
+            severity=types.DiagnosticSeverity.Warning,
+            source=SOURCE,
+        )
+        for notice in results.checked.notices
+    ]
+    return findings + notices
+
+
+def diagnostic(uri: str, results: Results, finding: Finding, positions: Positions) -> types.Diagnostic:
+    """One finding. ``data`` says what ``warplint check --format json`` would."""
+    rule = results.rule(finding)
+    return types.Diagnostic(
+        positions.range(results.source, finding.span),
+        _message(results, finding),
+        severity=SEVERITY[finding.confidence] if rule is not None else types.DiagnosticSeverity.Error,
+        code=finding.code,
+        code_description=types.CodeDescription(page(rule)) if rule is not None else None,
+        source=SOURCE,
+        related_information=[
+            types.DiagnosticRelatedInformation(
+                types.Location(uri, positions.range(results.source, related.span)), related.message
+            )
+            for related in finding.related
+        ],
+        data={
+            "name": finding.name,
+            "confidence": finding.confidence.value,
+            "hotness": finding.hotness.value,
+            "fix": finding.fix.value,
+        },
+    )
+
+
+def _message(results: Results, finding: Finding) -> str:
+    """The finding's message with what its first line was measured to cost."""
+    line = results.source.position(finding.span.start).line
+    placed = results.measured.costs.get(line)
+    measured = headline(placed) if placed is not None else ""
+    return f"{finding.message}\n{measured}" if measured else finding.message

@@ -1,0 +1,100 @@
+"""One open document: its text as the editor has it, and the last results for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from warplint.source.span import Span
+from warplint.source.text import SourceText
+from warplint.static.finding import Finding
+from warplint_server.positions import Positions
+from warplint_server.workspace import Measured, Project
+
+if TYPE_CHECKING:
+    from warplint.project.engine import Checked
+    from warplint.static.rule import Rule
+
+PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What the engine said of one text."""
+
+    source: SourceText
+    project: Project
+    generation: int
+    checked: Checked
+    measured: Measured
+
+    def hold_for(self, source: SourceText) -> bool:
+        """Whether these are still what there is to say of ``source``."""
+        return self.source is source and self.generation == self.project.generation
+
+    def findings_in(self, span: Span) -> list[Finding]:
+        """The findings that a selection touches; an empty one is a cursor, and may stand at their end."""
+        return [
+            finding
+            for finding in self.checked.findings
+            if finding.span.start <= span.end and span.start <= finding.span.end
+        ]
+
+    def rule(self, finding: Finding) -> Rule | None:
+        """The rule that made a finding; None for those of the engine itself."""
+        site = self.checked.analysis.sites.get(finding)
+        return site.rule if site is not None else None
+
+
+class Document:
+    """An open Python file. ``version`` and ``source`` are the editor's; ``results`` may be of older text."""
+
+    def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
+        self.uri = uri
+        self.version = version
+        self.source = SourceText(text, path)
+        self.results: Results | None = None
+        self.analysis: asyncio.Task[None] | None = None
+
+    @property
+    def path(self) -> Path:
+        return self.source.path
+
+    def change(
+        self, changes: Sequence[types.TextDocumentContentChangeEvent], version: int, positions: Positions
+    ) -> None:
+        """Take over the editor's changes, each of which counts in the text that the one before it left."""
+        for change in changes:
+            self.source = SourceText(_changed(self.source, change, positions), self.path)
+        self.version = version
+
+    def current(self) -> Results | None:
+        """The results, if they are of the text as it is now and nothing else has changed since."""
+        results = self.results
+        return results if results is not None and results.hold_for(self.source) else None
+
+
+def python_path(item: types.TextDocumentItem) -> Path | None:
+    """The path of a document that is a Python file on this machine; None for any other.
+
+    Untitled buffers, notebook cells and remote files have other schemes than ``file``.
+    """
+    path = to_fs_path(item.uri)
+    if not path:
+        return None
+    if item.language_id != "python" and Path(path).suffix not in PYTHON_SUFFIXES:
+        return None
+    return Path(path)
+
+
+def _changed(source: SourceText, change: types.TextDocumentContentChangeEvent, positions: Positions) -> str:
+    if isinstance(change, types.TextDocumentContentChangeWholeDocument):
+        return change.text
+    span = positions.span(source, change.range)
+    return source.text[: span.start] + change.text + source.text[span.end :]

@@ -1,0 +1,49 @@
+"""textDocument/hover: what a line cost, and why a finding on it matters."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from warplint.source.span import Span
+from warplint_server.document import Results
+from warplint_server.measured import markdown_table, plain_table
+from warplint_server.rule_pages import reason
+from warplint_server.server import WarplintServer
+
+SEPARATOR = "\n\n---\n\n"
+TABLES = {types.MarkupKind.Markdown: markdown_table, types.MarkupKind.PlainText: plain_table}
+
+
+async def hover(server: WarplintServer, params: types.HoverParams) -> types.Hover | None:
+    settled = await server.session.settled(params.text_document.uri)
+    if settled is None:
+        return None
+    _, results = settled
+    offset = server.session.positions.offset(results.source, params.position)
+    kind = _markup(server)
+    parts = [*_costs(results, params.position.line + 1, kind), *_reasons(results, offset)]
+    return types.Hover(types.MarkupContent(kind, SEPARATOR.join(parts))) if parts else None
+
+
+def _markup(server: WarplintServer) -> types.MarkupKind:
+    """Markdown, unless the client says that it cannot show any."""
+    formats = get_capability(server.client_capabilities, "text_document.hover.content_format", None)
+    plain = formats is not None and types.MarkupKind.Markdown not in formats
+    return types.MarkupKind.PlainText if plain else types.MarkupKind.Markdown
+
+
+def _costs(results: Results, line: int, kind: types.MarkupKind) -> list[str]:
+    measured = results.measured
+    placed = measured.costs.get(line)
+    if placed is None or measured.profile is None:
+        return []
+    return [TABLES[kind](placed, measured.profile)]
+
+
+def _reasons(results: Results, offset: int) -> list[str]:
+    return [
+        f"**{finding.code} {finding.name}**: {finding.message}\n\n{reason(rule)}"
+        for finding in results.findings_in(Span(offset, offset))
+        if (rule := results.rule(finding)) is not None
+    ]

@@ -1,0 +1,69 @@
+"""initialize, initialized, workspace/didChangeWorkspaceFolders and shutdown."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Thread
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.uris import to_fs_path
+
+from warplint_server.client import Client
+from warplint_server.parent import leave_with
+from warplint_server.positions import Positions
+from warplint_server.pull import pull
+from warplint_server.server import WarplintServer
+from warplint_server.session import Session
+
+
+def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
+    """Begin the session. pygls answers, from the features that are registered when this returns."""
+    capabilities = params.capabilities
+    server.pulls = get_capability(capabilities, "text_document.diagnostic") is not None
+    server.resolves_edits = "edit" in get_capability(
+        capabilities, "text_document.code_action.resolve_support.properties", []
+    )
+    if server.pulls:
+        options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
+        server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
+    encoding = types.PositionEncodingKind(server.workspace.position_encoding or "utf-16").value
+    server.session = Session(Client(server), Positions(encoding), _folders(params))
+    leave_with(params.process_id)
+
+
+def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
+    Thread(target=_settle_in, name="warplint-settle-in", daemon=True).start()
+
+
+def folders_changed(server: WarplintServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    server.session.workspace.change_folders(
+        _paths(folder.uri for folder in params.event.added),
+        _paths(folder.uri for folder in params.event.removed),
+    )
+
+
+def shutdown(server: WarplintServer, params: None) -> None:
+    server.shut_down = True
+
+
+def _folders(params: types.InitializeParams) -> list[Path]:
+    if params.workspace_folders:
+        return _paths(folder.uri for folder in params.workspace_folders)
+    if params.root_uri:
+        return _paths([params.root_uri])
+    return [Path(params.root_path)] if params.root_path else []
+
+
+def _paths(uris: Iterable[str]) -> list[Path]:
+    return [Path(path) for uri in uris if (path := to_fs_path(uri))]
+
+
+def _settle_in() -> None:
+    """Import what only fixes need, and spare the collector from walking through modules at every edit."""
+    importlib.import_module("libcst")
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,104 @@
+"""What a capture measured on a line, in words: one figure for a message, a table for a hover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from warplint.profile.model import IdleCause, LineCost, Profile
+from warplint.report.costs_summary import share
+from warplint.report.summary import counted
+
+if TYPE_CHECKING:
+    from warplint.profile.follow import PlacedCost
+
+KERNEL_NAME_WIDTH = 64
+STALE = "measured before this line was edited"
+
+IDLE_LABELS = {
+    IdleCause.DATA: "GPU idle, waiting for data",
+    IdleCause.SYNC: "GPU idle, host waiting for it",
+    IdleCause.COPY: "GPU idle during a copy",
+    IdleCause.LAUNCH: "GPU idle, fed too slowly",
+    IdleCause.ALLOC: "GPU idle, allocating memory",
+    IdleCause.HOST: "GPU idle, host busy elsewhere",
+}
+
+
+def headline(placed: PlacedCost) -> str:
+    """The one figure to put beside a finding; empty when the line cost nothing or was edited since."""
+    if placed.stale or not placed.cost.share:
+        return ""
+    return f"Measured: {share(placed.cost.share)} of the captured time."
+
+
+def markdown_table(placed: PlacedCost, profile: Profile) -> str:
+    """A line's costs as a Markdown table whose head says where they come from."""
+    rows = [f"| {label} | {value} |" for label, value in figures(placed.cost, profile.totals.steps, _code)]
+    stale = [f"*{STALE}*", ""] if placed.stale else []
+    return "\n".join([*stale, f"| {_origin(profile)} | this line |", "|:--|--:|", *rows])
+
+
+def plain_table(placed: PlacedCost, profile: Profile) -> str:
+    """The same for a client that shows no Markdown."""
+    rows = [f"  {label}: {value}" for label, value in figures(placed.cost, profile.totals.steps, str)]
+    stale = [STALE] if placed.stale else []
+    return "\n".join([*stale, _origin(profile), *rows])
+
+
+def figures(cost: LineCost, steps: int, quote: Callable[[str], str]) -> list[tuple[str, str]]:
+    """What is not zero, for each of the steps, with its label; ``quote`` sets off kernel names."""
+    each = max(steps, 1)
+    listed = [
+        ("GPU busy", cost.busy_us, duration),
+        ("forward", cost.gpu_forward_us, duration),
+        ("backward", cost.gpu_backward_us, duration),
+        ("optimizer", cost.gpu_optimizer_us, duration),
+        *((label, cost.idle_us.get(cause, 0.0), duration) for cause, label in IDLE_LABELS.items()),
+        ("host", cost.cpu_us, duration),
+        ("launches", cost.launches, count),
+        ("copies", cost.copies, count),
+        ("copied", cost.copy_bytes, data_size),
+        ("waits for the GPU", cost.waits, count),
+        ("waited", cost.wait_us, duration),
+    ]
+    kernels = [
+        (quote(_shortened(kernel.name)), f"{duration(kernel.us / each)} in {count(kernel.count / each)}")
+        for kernel in cost.kernels
+    ]
+    part = [("share of the captured time", share(cost.share))] if cost.share else []
+    return [*part, *((label, show(value / each)) for label, value, show in listed if value), *kernels]
+
+
+def count(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+
+
+def duration(us: float) -> str:
+    """A time in the largest unit that leaves a digit before the point."""
+    for size_us, unit in ((1e6, "s"), (1e3, "ms")):
+        if us >= size_us:
+            return f"{us / size_us:.2f} {unit}"
+    return f"{us:.1f} µs"
+
+
+def data_size(size_bytes: float) -> str:
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size_bytes >= size:
+            return f"{size_bytes / size:.2f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def _origin(profile: Profile) -> str:
+    totals = profile.totals
+    measured = f"a step, of {counted(totals.steps, 'step')}" if totals.steps else "the whole capture"
+    return f"{measured} on {totals.device}, {profile.name}"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= KERNEL_NAME_WIDTH else name[: KERNEL_NAME_WIDTH - 1] + "…"
+
+
+def _code(name: str) -> str:
+    """A name as code in a table's cell, which a bar would end even there."""
+    return "`" + name.replace("`", " ").replace("|", "\\|") + "`"

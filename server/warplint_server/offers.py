@@ -1,0 +1,72 @@
+"""What can be done about findings, with edits that are made only for the offer that is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from lsprotocol import types
+
+from warplint.source.span import Span
+from warplint.static.finding import Applicability, Edit, Finding
+from warplint_server.document import Results
+
+FIX_ALL = "source.fixAll.warplint"
+QUICK_FIX = types.CodeActionKind.QuickFix.value
+TITLE = {
+    Applicability.SAFE: "{title}",
+    Applicability.UNSAFE: "{title} (unsafe: it can change behaviour)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One choice. ``edits`` may take a while; without a ``finding`` it concerns the whole file."""
+
+    title: str
+    kind: str
+    edits: Callable[[], tuple[Edit, ...]]
+    finding: Finding | None = None
+    preferred: bool = False
+
+
+def offered(results: Results, where: Span) -> Iterator[Offer]:
+    """The choices for the findings that a selection touches, then those for the file."""
+    engine, checked = results.project.engine, results.checked
+    touched = [finding for finding in results.findings_in(where) if results.rule(finding) is not None]
+    for finding in touched:
+        if finding.fix in TITLE:
+            title = TITLE[finding.fix].format(title=finding.fix_title)
+            safe = finding.fix is Applicability.SAFE
+            yield Offer(title, QUICK_FIX, partial(engine.edits, checked, finding), finding, preferred=safe)
+    for finding in touched:
+        title = f"Ignore {finding.code} here"
+        yield Offer(title, QUICK_FIX, partial(_silencing, results, finding), finding)
+    if any(finding.fix is Applicability.SAFE for finding in checked.findings):
+        yield Offer("Apply all safe fixes of Warplint", FIX_ALL, partial(_all_safe, results))
+
+
+def _silencing(results: Results, finding: Finding) -> tuple[Edit, ...]:
+    from warplint.project.suppressions import silencing_edit
+
+    return (silencing_edit(results.source, finding),)
+
+
+def _all_safe(results: Results) -> tuple[Edit, ...]:
+    old = results.source.text
+    new = results.project.engine.fix(results.source, unsafe=False).text
+    return () if new == old else (changed_part(old, new),)
+
+
+def changed_part(old: str, new: str) -> Edit:
+    """One text turned into another by replacing no more than what lies between their common ends."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    return Edit(Span(head, len(old) - tail), new[head : len(new) - tail])
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts share at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))

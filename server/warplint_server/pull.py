@@ -1,0 +1,28 @@
+"""textDocument/diagnostic: diagnostics for clients that ask for them."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from warplint_server.diagnostics import diagnostics
+from warplint_server.server import WarplintServer
+
+
+async def pull(
+    server: WarplintServer, params: types.DocumentDiagnosticParams
+) -> types.DocumentDiagnosticReport:
+    """Answer with the findings of the text as it is now; waits for them."""
+    uri = params.text_document.uri
+    settled = await server.session.settled(uri)
+    if settled is None:
+        if uri in server.session.documents:
+            # An empty answer would wipe out what the client shows.
+            raise JsonRpcException(f"{uri} could not be checked", types.LSPErrorCodes.RequestFailed)
+        return types.RelatedFullDocumentDiagnosticReport([])
+    document, results = settled
+    identifier = f"{document.version}.{results.generation}"
+    if params.previous_result_id == identifier:
+        return types.RelatedUnchangedDocumentDiagnosticReport(identifier)
+    items = diagnostics(document.uri, results, server.session.positions)
+    return types.RelatedFullDocumentDiagnosticReport(items, result_id=identifier)

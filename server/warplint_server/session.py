@@ -1,0 +1,162 @@
+"""What the server knows between messages: open documents, their projects, and results on their way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from lsprotocol import types
+
+from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
+from warplint.project.root import PYPROJECT
+from warplint.source.text import SourceText
+from warplint_server.document import Document, Results
+from warplint_server.positions import Positions
+from warplint_server.worker import Worker
+from warplint_server.workspace import Project, Workspace
+
+logger = logging.getLogger(__name__)
+
+
+class Audience(Protocol):
+    """Who hears of what a session finds out; called on the event loop's thread."""
+
+    def publish(self, document: Document, results: Results) -> None:
+        """There are new results of the document's present text."""
+
+    def refresh(self) -> None:
+        """What was said of documents has changed without an edit."""
+
+    def watch(self, project: Project) -> None:
+        """A project was opened: its captures and its configuration want watching."""
+
+    def warn(self, message: str) -> None:
+        """Something that the user has to know."""
+
+    def log(self, message: str) -> None:
+        """Something for whoever wonders why."""
+
+
+class Session:
+    """Open documents, and the one analysis that each may have in flight.
+
+    Belongs to the event loop's thread. The engine runs on a worker thread, so that a newer text is heard
+    of while an older one is being looked at: results of the older are kept to start from, and never
+    published. Captures are opened on a second worker, since joining one takes seconds.
+    """
+
+    def __init__(self, audience: Audience, positions: Positions, folders: Sequence[Path]) -> None:
+        self.positions = positions
+        self.documents: dict[str, Document] = {}
+        self.engine_worker = Worker("warplint-engine")
+        self._capture_worker = Worker("warplint-captures")
+        self._audience = audience
+        self._loop = asyncio.get_running_loop()
+        self._looks: dict[Path, asyncio.Task[None]] = {}
+        self._unseen: set[Path] = set()
+        self.workspace = Workspace(
+            folders,
+            opened=lambda project: self._soon(self._opened, project),
+            refused=lambda message: self._soon(audience.warn, message),
+        )
+
+    def open(self, uri: str, path: Path, version: int, text: str) -> None:
+        self.close(uri)
+        document = self.documents[uri] = Document(uri, path, version, text)
+        self._analyse(document)
+
+    def change(self, uri: str, version: int, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
+        if document := self.documents.get(uri):
+            document.change(changes, version, self.positions)
+            self._analyse(document)
+
+    def close(self, uri: str) -> Document | None:
+        """Forget a document; None when it was never one of ours."""
+        document = self.documents.pop(uri, None)
+        if document is not None and document.analysis is not None:
+            document.analysis.cancel()
+        return document
+
+    async def settled(self, uri: str) -> tuple[Document, Results] | None:
+        """The document with results of its present text, once there are; None when there won't be any."""
+        while document := self.documents.get(uri):
+            if (results := document.current()) is not None:
+                return document, results
+            if document.analysis is None or document.analysis.done():
+                return None
+            await asyncio.wait({document.analysis})
+        return None
+
+    def file_changed(self, path: Path) -> None:
+        """A file was written, made or taken away; from any thread, and any file."""
+        if path.name == MANIFEST and path.parent.parent.name == CAPTURES_DIRECTORY:
+            self._soon(self._look, path.parent.parent.parent)
+        elif path.name == PYPROJECT:
+            self._soon(self._reload, path.parent)
+
+    def _soon(self, function: Callable[..., object], *arguments: object) -> None:
+        self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _opened(self, project: Project) -> None:
+        self._audience.watch(project)
+        self._look(project.root)
+
+    def _look(self, root: Path) -> None:
+        """Open the newest capture unless that is being done; what comes meanwhile is looked at afterwards."""
+        self._unseen.add(root)
+        if root not in self._looks:
+            self._looks[root] = self._loop.create_task(self._take_captures(root))
+
+    async def _take_captures(self, root: Path) -> None:
+        try:
+            while root in self._unseen and (project := self.workspace.opened_at(root)):
+                self._unseen.discard(root)
+                if await self._capture_worker.call(project.take_newest_profile):
+                    self._renew(project)
+        except LayoutError as error:
+            self._audience.log(str(error))
+        except Exception:
+            logger.exception("the newest capture of %s could not be opened", root)
+        finally:
+            self._looks.pop(root, None)
+
+    def _reload(self, folder: Path) -> None:
+        """Read configurations anew that may come from this folder."""
+        for project in self.workspace.close(folder):
+            self._renew(project)
+
+    def _renew(self, project: Project) -> None:
+        """Make the results of a project's documents again."""
+        for document in self.documents.values():
+            if document.results is None or document.results.project is project:
+                self._analyse(document)
+        self._audience.refresh()
+
+    def _analyse(self, document: Document) -> None:
+        if document.analysis is None or document.analysis.done():
+            document.analysis = self._loop.create_task(self._bring_up_to_date(document))
+
+    async def _bring_up_to_date(self, document: Document) -> None:
+        """Look at the document's text until what was looked at is its newest."""
+        while document.current() is None:
+            source = document.source
+            try:
+                results = await self.engine_worker.call(self._results, source, document.results)
+            except Exception:
+                logger.exception("%s could not be checked", document.path)
+                if document.source is source:
+                    return
+                continue
+            document.results = results
+            if results.hold_for(document.source):
+                self._audience.publish(document, results)
+
+    def _results(self, source: SourceText, previous: Results | None) -> Results:
+        project = self.workspace.project(source.path)
+        generation = project.generation
+        known = previous.checked if previous is not None and previous.project is project else None
+        checked = project.check(source, known)
+        return Results(source, project, generation, checked, project.measured(source))

@@ -1,0 +1,28 @@
+"""textDocument/didOpen, didChange and didClose.
+
+These stand in for pygls's own: its texts end lines where ``str.splitlines`` does, form feeds included, and
+edits after one would land on the wrong line.
+"""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from warplint_server.document import python_path
+from warplint_server.server import WarplintServer
+
+
+def did_open(server: WarplintServer, params: types.DidOpenTextDocumentParams) -> None:
+    item = params.text_document
+    if (path := python_path(item)) is not None:
+        server.session.open(item.uri, path, item.version, item.text)
+
+
+def did_change(server: WarplintServer, params: types.DidChangeTextDocumentParams) -> None:
+    identifier = params.text_document
+    server.session.change(identifier.uri, identifier.version, params.content_changes)
+
+
+def did_close(server: WarplintServer, params: types.DidCloseTextDocumentParams) -> None:
+    if server.session.close(params.text_document.uri) is not None and not server.pulls:
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
