@@ -46,6 +46,13 @@ class Buffers:
         """Take over the events of a native thread."""
         self._threads.append((thread, events))
 
+    def note(self, ident: int, native_id: int, event: tuple[int, int, int]) -> None:
+        """Add an event to a thread's, before its own callbacks do."""
+        if ident == threading.get_ident():
+            self.local.extend(event)
+        else:
+            self.add(native_id, list(event))
+
     def learn(self, code: CodeType) -> None:
         self.codes[id(code)] = code
 

@@ -184,17 +184,19 @@ class Session:
     def _note_what_was_not_captured(self) -> None:
         if self._windows:
             return
-        if self._kind is StepKind.OPTIMIZER:
+        steps = self._times.count
+        if not steps:
+            code, text = "no-steps", "the program made no step: no window was opened"
+        elif self._kind is StepKind.OPTIMIZER:
+            code = "no-window"
             text = (
-                f"the program ended after {self._times.count} steps, before their time had settled: "
+                f"the program ended after {steps} steps, before their time had settled: "
                 "no window was opened (--after N opens one after N steps)"
             )
-            self._recorder.note(WARNING, "no-window", text)
-        elif self._times.count:
-            text = f"the program made no optimizer step and too few module calls for a window: {self._times.count}"
-            self._recorder.note(WARNING, "no-window", text)
         else:
-            self._recorder.note(WARNING, "no-steps", "the program made no step: no window was opened")
+            code = "no-window"
+            text = f"the program made no optimizer step and only {steps} module calls: no window was opened"
+        self._recorder.note(WARNING, code, text)
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -63,8 +63,8 @@ def seed(buffers: Buffers, user_code: UserCode) -> list[FrameType]:
         frame, native_id = user_frame(top, user_code), native_ids.get(ident)
         if frame is not None and native_id is not None:
             buffers.learn(frame.f_code)
-            event = [perf_counter_ns(), id(frame.f_code), frame.f_lineno or frame.f_code.co_firstlineno]
-            buffers.add(native_id, event)
+            line = frame.f_lineno or frame.f_code.co_firstlineno
+            buffers.note(ident, native_id, (perf_counter_ns(), id(frame.f_code), line))
         while frame is not None:
             buffers.learn(frame.f_code)
             met.append(frame)
