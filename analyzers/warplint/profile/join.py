@@ -18,10 +18,11 @@ from warplint.profile.clock import ClockError, find_markers, fit_clock, unix_pai
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, read_process
+from warplint.profile.steps import StepRange, StepTimes
 from warplint.profile.tally import Tally
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.trace import Trace, TraceError, read_trace
-from warplint.profile.window import StepRange, tally_device, tally_host
+from warplint.profile.window import tally_device, tally_host
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
 
@@ -115,7 +116,7 @@ class _ProcessJoin:
         totals.torch = str(described.get("torch") or "")
         self.said.extend(notes.doubts(whole.doubts))
         return Profile(
-            name=self.folder.name,
+            name=self.folder.absolute().name,
             command=list(self.manifest.command),
             totals=totals,
             lines=whole.to_lines(on_gpu),
@@ -137,13 +138,18 @@ class _ProcessJoin:
                 self.said.append(notes.open_window(window.number, self.process.lost_bytes))
                 if not finished:
                     joined.append(self._unfinished(window))
+        if not self.process.ended and len(finished) == len(self.process.windows):
+            self.said.append(notes.unended(self.manifest.finished is not None))
         # Windows whose GPU records are lost would count as if the GPU had not been there.
         return device or joined
 
     def _finished(self, window: RawWindow, close: dict[str, Any]) -> _JoinedWindow:
-        steps = StepRange.within(window.open_ns, int(close["t_ns"]), self.process.step_ends_ns)
+        ends_ns = self.process.step_ends_ns
+        steps = StepRange.within(window.open_ns, int(close["t_ns"]), ends_ns)
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         trace = self._trace(window, close)
+        times = StepTimes(window.open_ns, int(close["t_ns"]), ends_ns)
+        self.said.extend(notes.price(window.number, close.get("price", {}), times))
         if trace is None or not len(trace.work):
             return _JoinedWindow(trace, tally_host(timeline, thread, steps, self._key))
         charger = Charger(trace, timeline, thread)

@@ -18,10 +18,10 @@ class IdleCause(str, enum.Enum):
     """The host was inside a call that waits for the device."""
     COPY = "copy"
     """The host was inside a copy between host and device."""
-    LAUNCH = "launch"
-    """The host was inside an operator or a launch: it feeds the GPU, slower than the GPU works."""
     ALLOC = "alloc"
-    """The host was inside cudaMalloc or cudaFree."""
+    """The host was inside cudaMalloc, cudaFree or their like."""
+    LAUNCH = "launch"
+    """The host was inside an operator that launches: it feeds the GPU, slower than the GPU works."""
     HOST = "host"
     """The host ran other Python or native code."""
 
@@ -43,7 +43,8 @@ class LineCost:
     ``busy_us`` counts overlapping kernels and copies once, so that it sums to ``Totals.gpu_busy_us``.
     ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase. ``cpu_us`` is wall time the stepping
     thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
-    busy plus idle on a GPU, ``cpu_us`` without one.
+    busy plus idle on a GPU, ``cpu_us`` without one. ``kernels`` are by falling time, copies and fills among
+    them. Every key: docs/show-json.md.
     """
 
     file: str

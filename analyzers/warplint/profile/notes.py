@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from warplint.profile.clock import Clock
+from warplint.profile.steps import StepTimes
 from warplint.profile.tally import Doubts
+
+PRICE_PARTS = ("start", "stop", "write")
+"""Seconds that the program stood still, by the names of WINDOW_CLOSE's ``price``."""
 
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:
@@ -20,15 +26,32 @@ def open_window(window: int, lost_bytes: int) -> str:
     return f"the process ended inside window {window}: its GPU records are lost{lost}"
 
 
+def unended(run_ended: bool) -> str:
+    """The process wrote no END, though no window was open."""
+    if not run_ended:
+        return "the run had not ended when its costs were joined"
+    return "the process ended without closing its capture: steps of its last second may be missing"
+
+
 def trace_lost(window: int, name: str, why: str) -> str:
     return f"the GPU records of window {window} are lost: {name}: {why}"
 
 
 def clock(window: int, fitted: Clock) -> str:
     return (
-        f"window {window}: GPU and line clocks agree within {fitted.residual_us:.1f} us "
-        f"(worst marker {fitted.violation_us:.1f} us outside its stamps)"
+        f"window {window}: the clocks of trace and lines agree within {fitted.residual_us:.2f} us"
+        f"; the worst marker lies {fitted.violation_us:.2f} us outside its stamps"
     )
+
+
+def price(window: int, seconds: Mapping[str, Any], steps: StepTimes) -> list[str]:
+    """What the window cost the program: by part of the work, and the median step before, inside and after."""
+    parts = [f"{part} {float(seconds[f'{part}_s']):.2f} s" for part in PRICE_PARTS if f"{part}_s" in seconds]
+    times = [f"{place} {ms:.1f} ms" for place, ms in steps.medians_ms() if ms is not None]
+    if not parts:
+        return []
+    median = f"; median step {', '.join(times)}" if times else ""
+    return [f"window {window} cost the program: {', '.join(parts)}{median}"]
 
 
 def doubts(found: Doubts) -> list[str]:

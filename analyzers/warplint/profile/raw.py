@@ -46,6 +46,7 @@ class RawProcess:
     """The PROCESS record."""
     sources: dict[int, RawSource] = field(default_factory=dict)
     step_ends_ns: list[int] = field(default_factory=list)
+    """Of the whole run, in order."""
     windows: list[RawWindow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended: bool = False

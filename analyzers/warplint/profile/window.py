@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from warplint.profile.busy import share_busy
 from warplint.profile.calls import STARTS_GPU_WORK, CallKind, call_kind, is_transfer
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.idle import charge_idle
+from warplint.profile.steps import StepRange
 from warplint.profile.tally import LineTally, Tally
 from warplint.profile.timeline import NOWHERE, Timeline
 from warplint.profile.trace import Trace, WorkKind
-
-
-@dataclass(frozen=True, slots=True)
-class StepRange:
-    """The time from the first to the last step boundary inside a window; without two, the window itself."""
-
-    begin_ns: int
-    end_ns: int
-    steps: int
-
-    @classmethod
-    def within(cls, open_ns: int, close_ns: int, step_ends_ns: list[int]) -> StepRange:
-        inside = sorted(time for time in step_ends_ns if open_ns <= time <= close_ns)
-        if len(inside) < 2:
-            return cls(open_ns, max(open_ns, close_ns), 0)
-        return cls(inside[0], inside[-1], len(inside) - 1)
-
-    def holds(self, t_ns: int) -> bool:
-        return self.begin_ns <= t_ns < self.end_ns
 
 
 def tally_host(

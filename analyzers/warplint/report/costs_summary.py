@@ -13,6 +13,8 @@ SMALLEST_CAUSE = 0.005
 
 def summary(profile: Profile) -> str:
     totals = profile.totals
+    if not totals.wall_us:
+        return "no step was captured"
     parts = [_what_ran(totals)]
     if totals.on_gpu:
         parts[0] += f": GPU busy {_percent(totals, totals.gpu_busy_us)}, {_idle(profile)}"

@@ -80,10 +80,8 @@ def print_costs(console: Console, listing: Listing) -> None:
     from rich.text import Text
 
     console.print(Text(summary(listing.profile), style=HEADING))
-    if listing.top is not None:
-        _print_top(console, listing, listing.top)
-    else:
-        _print_files(console, listing)
+    if listing.profile.lines:
+        _print_lines(console, listing)
     for note in (*listing.profile.notes, *listing.remarks):
         console.print(Text(f"note: {note.translate(VISIBLE)}", style=NOTE))
 
@@ -94,6 +92,13 @@ def hottest_files(profile: Profile) -> list[tuple[str, float]]:
     for cost in profile.lines:
         shares[cost.file] = shares.get(cost.file, 0.0) + cost.share
     return sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _print_lines(console: Console, listing: Listing) -> None:
+    if listing.top is not None:
+        _print_top(console, listing, listing.top)
+    else:
+        _print_files(console, listing)
 
 
 def _print_files(console: Console, listing: Listing) -> None:

@@ -1,0 +1,56 @@
+"""Where steps end, and which of them a window counts."""
+
+from __future__ import annotations
+
+import bisect
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+STEPS_BESIDE = 20
+"""How many steps before and after a window its own are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRange:
+    """The time from the first to the last step boundary inside a window; without two, the window itself."""
+
+    begin_ns: int
+    end_ns: int
+    steps: int
+
+    @classmethod
+    def within(cls, open_ns: int, close_ns: int, ends_ns: Sequence[int]) -> StepRange:
+        inside = sorted(time for time in ends_ns if open_ns <= time <= close_ns)
+        if len(inside) < 2:
+            return cls(open_ns, max(open_ns, close_ns), 0)
+        return cls(inside[0], inside[-1], len(inside) - 1)
+
+    def holds(self, t_ns: int) -> bool:
+        return self.begin_ns <= t_ns < self.end_ns
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """The steps around a window; ``ends_ns`` are of the whole run, sorted."""
+
+    open_ns: int
+    close_ns: int
+    ends_ns: Sequence[int]
+
+    def medians_ms(self) -> Iterator[tuple[str, float | None]]:
+        """The median step before, inside and after; None where there is no whole step.
+
+        The step in which the window was opened and the one in which it was written count nowhere.
+        """
+        first = bisect.bisect_left(self.ends_ns, self.open_ns)
+        last = bisect.bisect_right(self.ends_ns, self.close_ns)
+        yield "before", _median_ms(self.ends_ns[max(0, first - STEPS_BESIDE - 1) : first])
+        yield "inside", _median_ms(self.ends_ns[first:last])
+        yield "after", _median_ms(self.ends_ns[last : last + STEPS_BESIDE + 1])
+
+
+def _median_ms(ends_ns: Sequence[int]) -> float | None:
+    times = [(late - early) / 1e6 for early, late in pairwise(ends_ns)]
+    return statistics.median(times) if times else None
