@@ -110,7 +110,7 @@ def test_text_has_message_place_frame_and_help() -> None:
         related=(Related(Span(SOURCE.index("for"), SOURCE.index("for") + 3), "the loop"),),
     )
     assert render("text", result(found)) == (
-        "WL201 [*] the host waits for the GPU\n"
+        "WL201 host-read [*]: the host waits for the GPU\n"
         " --> pkg/train.py:3:11\n"
         "  |\n"
         "1 | import torch\n"
@@ -127,16 +127,16 @@ def test_text_has_message_place_frame_and_help() -> None:
 
 def test_an_unsafe_fix_is_marked_only_when_it_would_be_made() -> None:
     found = result(finding("torch", fix=Applicability.UNSAFE, fix_title="Do it"))
-    assert render("text", found).startswith("WL201 the host")
+    assert render("text", found).startswith("WL201 host-read: the host")
     assert "help: Do it (unsafe: it may change behaviour)\n" in render("text", found)
-    assert render("text", found, unsafe=True).startswith("WL201 [*] the host")
+    assert render("text", found, unsafe=True).startswith("WL201 host-read [*]: the host")
 
 
 def test_a_finding_in_a_file_that_could_not_be_read() -> None:
     file = Path.cwd() / "x.py"
     unreadable = Finding("WL002", "unreadable-file", "Permission denied", Span(0, 0))
     text = render("text", FileResult(file, SourceText("", file), (unreadable,)))
-    assert text == "WL002 Permission denied\n --> x.py:1:1\n\n"
+    assert text == "WL002 unreadable-file: Permission denied\n --> x.py:1:1\n\n"
 
 
 SAFE, UNSAFE = finding("torch", fix=Applicability.SAFE), finding("torch", fix=Applicability.UNSAFE)

@@ -13,11 +13,6 @@ from warplint.project.globs import Globs
 from warplint.project.root import PYPROJECT, folders_above
 from warplint.project.selection import EVERY_RULE, Selection, did_you_mean
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 TABLE = "tool.warplint"
 
 DEFAULT_EXCLUDE = (
@@ -172,6 +167,10 @@ def _read_table(file: Path) -> dict[str, Any] | None:
     # Most projects' files are not for us: their syntax is not our business, and parsing them costs start-up.
     if b"warplint" not in data:
         return None
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         document = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

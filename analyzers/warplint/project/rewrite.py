@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,6 +29,8 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
+    import tempfile  # It costs start-up, and only fixes need it.
+
     status = target.stat()
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     temporary = Path(name)

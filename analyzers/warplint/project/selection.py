@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -52,5 +51,7 @@ def unknown_selectors(selectors: Iterable[str], codes: Collection[str]) -> list[
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean 'select'?`` when one of ``known`` is close to ``word``, else nothing."""
+    import difflib  # It costs start-up, and only mistakes need it.
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -29,7 +29,7 @@ def _lines(result: FileResult, finding: Finding, style: Style, unsafe_fixes: boo
     start = result.source.position(finding.span.start)
     offered = finding.fix is Applicability.SAFE or (finding.fix is Applicability.UNSAFE and unsafe_fixes)
     mark = f" [{style.fixable('*')}]" if offered else ""
-    yield f"{style.code(finding.code)}{mark} {style.strong(finding.message)}"
+    yield f"{style.code(finding.code)} {finding.name}{mark}: {style.strong(finding.message)}"
     yield f" {style.frame('-->')} {result.shown_path}:{start.line}:{start.column}"
     yield from frame(result.source, finding.span, style)
     for related in finding.related:

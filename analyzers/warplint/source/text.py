@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import bisect
 import codecs
-import hashlib
 import io
 import re
 import tokenize
@@ -94,6 +93,8 @@ class SourceText:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the text in UTF-8, in hexadecimal: what ties a captured line to its text."""
+        import hashlib  # It costs start-up, and `warplint check` needs no digest.
+
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property

@@ -1,0 +1,95 @@
+"""The command line: ``warplint VERB …``, one module of ``warplint.commands`` a verb."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from warplint import __version__, commands
+from warplint.project.selection import did_you_mean
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+SHOW_TRACEBACK = "WARPLINT_TRACEBACK"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the process's exit status, 2 for usage, configuration and internal errors."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    _print_anything()
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe has gone (`| head`): what is left in the buffer must not raise at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        if os.environ.get(SHOW_TRACEBACK):
+            import traceback
+
+            traceback.print_exc()
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"warplint: internal error: {reason} (set {SHOW_TRACEBACK}=1 to see where)", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _run(arguments: list[str]) -> int:
+    verbs = _verbs()
+    first = arguments[0] if arguments else ""
+    parser = argparse.ArgumentParser(
+        prog="warplint",
+        description="The linter that has seen your program run.",
+        epilog="`warplint COMMAND --help` explains a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"warplint {__version__}")
+    if first and not first.startswith("-") and first not in verbs:
+        parser.error(_unknown_verb(first, verbs))
+    subparsers = parser.add_subparsers(metavar="COMMAND", title="commands", dest="verb")
+    # A command pays for its own imports only; help needs them all.
+    for verb in [first] if first in verbs else verbs:
+        _module(verb).add_parser(subparsers)
+    namespace = parser.parse_args(arguments)
+    if namespace.verb is None:
+        parser.print_help()
+        return 0
+    status: int = _module(namespace.verb).run(namespace)
+    sys.stdout.flush()
+    return status
+
+
+def _verbs() -> list[str]:
+    """The commands there are, found by place."""
+    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"{commands.__name__}.{verb}")
+
+
+def _unknown_verb(word: str, verbs: Sequence[str]) -> str:
+    if Path(word).exists():
+        return f"{word!r} is no command; did you mean `warplint check {word}`?"
+    return f"{word!r} is no command{did_you_mean(word, verbs)} ({', '.join(verbs)})"
+
+
+def _print_anything() -> None:
+    """What the terminal's encoding lacks is printed as well as can be, and never raises."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            utf8 = stream.encoding.lower().replace("-", "") == "utf8"
+            # File names that are not UTF-8 reach Python as surrogates, and go out as the bytes they were.
+            stream.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Checking many files, on all cores where that pays."""
+
+from __future__ import annotations
+
+import enum
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from warplint.project.builtin import UNPARSABLE, UNREADABLE, BuiltIn
+from warplint.project.config import Config
+from warplint.project.engine import Engine
+from warplint.project.files import Target, Unreadable
+from warplint.project.result import FileResult
+from warplint.project.rewrite import RewriteError, rewrite
+from warplint.source.span import Span
+from warplint.source.text import SourceError, SourceText
+from warplint.static.finding import Applicability, Finding
+
+PARALLEL_FROM_FILES = 24
+"""Below this many files, starting workers costs more than they save."""
+
+CHUNKS_PER_WORKER = 8
+"""Enough pieces that one of large files does not leave the other workers idle at the end."""
+
+
+class Mode(enum.Enum):
+    """What is done about findings that have a fix."""
+
+    CHECK = "check"
+    FIX = "fix"
+    DIFF = "diff"
+    """Fixes are made, and nothing is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How each file is treated; with ``unsafe``, fixes that may change behaviour count too."""
+
+    mode: Mode = Mode.CHECK
+    unsafe: bool = False
+
+    @property
+    def fixes(self) -> frozenset[Applicability]:
+        return frozenset({Applicability.SAFE} | ({Applicability.UNSAFE} if self.unsafe else set()))
+
+
+def check_files(items: Sequence[Target | Unreadable], work: Work) -> Iterator[FileResult]:
+    """Check every file; results come in the order given, whatever order they were worked in."""
+    workers = min(_cores(), len(items))
+    if workers < 2 or len(items) < PARALLEL_FROM_FILES:
+        yield from (check_item(item, work) for item in items)
+        return
+    # Imported here because it takes longer than checking a few files does.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # A forked worker has the rules loaded already; elsewhere than on Linux forking is not safe.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    chunk = max(1, len(items) // (workers * CHUNKS_PER_WORKER))
+    executor = ProcessPoolExecutor(workers, context, initializer=_start_worker)
+    try:
+        yield from executor.map(check_item, items, [work] * len(items), chunksize=chunk)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def check_item(item: Target | Unreadable, work: Work) -> FileResult:
+    """Check one file. What goes wrong in Warplint itself is in the result: the run goes on."""
+    if isinstance(item, Unreadable):
+        return _refused(UNREADABLE, item.reason, SourceText("", item.path), 0, item.config)
+    try:
+        return _check_file(item, work)
+    except Exception as error:
+        import traceback
+
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return FileResult(
+            item.path,
+            SourceText("", item.path),
+            error=f"internal error: {' '.join(reason.split())}",
+            traceback=traceback.format_exc(),
+        )
+
+
+def _check_file(target: Target, work: Work) -> FileResult:
+    path = target.path
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return _refused(UNREADABLE, error.strerror or str(error), SourceText("", path), 0, target.config)
+    try:
+        source = SourceText.decode(data, path)
+    except SourceError as error:
+        salvaged = SourceText.salvage(data, path)
+        place = len(data[: error.offset].decode("utf-8", "replace"))
+        return _refused(UNPARSABLE, str(error), salvaged, place, target.config)
+    engine = _engine(target.config)
+    if work.mode is Mode.CHECK:
+        checked = engine.check(source)
+        return FileResult(path, source, checked.findings, checked.notices)
+    return _fix(engine, source, data, work)
+
+
+def _fix(engine: Engine, source: SourceText, data: bytes, work: Work) -> FileResult:
+    checked = engine.check(source)
+    unchanged = FileResult(source.path, source, checked.findings, checked.notices)
+    if not any(finding.fix in work.fixes for finding in checked.findings):
+        return unchanged
+    result = engine.fix(source, work.unsafe)
+    if result.text == source.text:
+        return unchanged
+    fixed = SourceText(result.text, source.path, source.encoding)
+    try:
+        encoded = fixed.encode()
+        if source.encode() != data:
+            # Some codecs have several byte forms for one text, so that a rewrite would touch every line.
+            raise RewriteError(f"its encoding, {source.encoding}, does not give the same bytes back")
+        if work.mode is Mode.FIX:
+            rewrite(source.path, data, encoded)
+    except (RewriteError, SourceError) as error:
+        return FileResult(source.path, source, checked.findings, checked.notices, error=f"not fixed: {error}")
+    checked = engine.check(fixed)
+    return FileResult(
+        source.path, fixed, checked.findings, checked.notices, len(result.applied), original=source
+    )
+
+
+def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, config: Config) -> FileResult:
+    """The result for a file that could not be had as source text."""
+    if config.selection_for(source.path).ignores(built_in.code):
+        return FileResult(source.path, source)
+    place = min(place, len(source.text))
+    finding = Finding(built_in.code, built_in.name, reason, Span(place, min(place + 1, len(source.text))))
+    return FileResult(source.path, source, (finding,))
+
+
+@cache
+def _engine(config: Config) -> Engine:
+    return Engine(config.root, config)
+
+
+def _start_worker() -> None:
+    # An interrupt is the parent's to handle; workers end when it closes the pool.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

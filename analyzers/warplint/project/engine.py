@@ -1,0 +1,150 @@
+"""One project's analysis: what the command line and the language server both call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warplint.project.builtin import BUILT_IN, UNPARSABLE
+from warplint.project.config import TABLE, Config, ConfigError, load_config
+from warplint.project.newest import NewestProfile
+from warplint.project.root import find_root
+from warplint.project.selection import Selection, did_you_mean, unknown_selectors
+from warplint.project.suppressions import Notice, read_suppressions
+from warplint.source.text import SourceText
+from warplint.static.analyze import Analysis, Analyzer
+from warplint.static.finding import Edit, Finding
+from warplint.static.registry import load_rules
+
+if TYPE_CHECKING:
+    from warplint.profile.follow import PlacedCost
+    from warplint.profile.model import Profile
+    from warplint.static.fixing import FixResult
+    from warplint.static.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One text after analysis, configuration and suppressions.
+
+    ``findings`` are sorted by place and include WL001; ``notices`` are pragmas that are not understood.
+    """
+
+    source: SourceText
+    findings: tuple[Finding, ...]
+    notices: tuple[Notice, ...]
+    analysis: Analysis
+
+
+class Engine:
+    """The rules of one configuration, and the captures of one project root."""
+
+    def __init__(self, root: Path, config: Config) -> None:
+        """Raises ConfigError when the configuration names a rule that does not exist."""
+        self.root = root
+        self.config = config
+        require_known_codes(config)
+        self._previews = frozenset(rule.code for rule in all_rules() if rule.preview)
+        self._analyzer = Analyzer(all_rules())
+        self._newest = NewestProfile(root)
+
+    @classmethod
+    def for_path(cls, path: Path) -> Engine:
+        """The engine for a file or folder, as its own project configures it. Raises ConfigError."""
+        return cls(find_root(path), load_config(path))
+
+    def check(self, source: SourceText, previous: Checked | None = None) -> Checked:
+        """Analyse any text; what did not change since ``previous`` is not parsed again."""
+        return self._judge(self._analyzer.analyze(source, previous.analysis if previous else None))
+
+    def edits(self, checked: Checked, finding: Finding) -> tuple[Edit, ...]:
+        """The edits that fix one finding; empty when it has no fix, or none that is right after all."""
+        from warplint.static import fixing
+
+        return fixing.edits(checked.analysis, finding) if finding in checked.analysis.sites else ()
+
+    def fix(self, source: SourceText, unsafe: bool) -> FixResult:
+        """Fix what ``check`` reports; with ``unsafe`` also where a fix may change behaviour."""
+        from warplint.static import fixing
+
+        return fixing.fix_reported(
+            self._analyzer, source, lambda analysis: self._judge(analysis).findings, unsafe
+        )
+
+    def newest_profile(self) -> Profile | None:
+        """The newest capture under the root, joined; None without one. Raises capture.layout.LayoutError."""
+        return self._newest.get()
+
+    def costs(self, source: SourceText, profile: Profile | None = None) -> dict[int, PlacedCost]:
+        """What a capture measured, by line of this text: the newest unless one is given that was opened before.
+
+        Empty without a readable one.
+        """
+        from warplint.capture.layout import LayoutError
+        from warplint.profile.follow import place
+
+        try:
+            profile = profile or self.newest_profile()
+        except LayoutError:
+            return {}
+        return place(profile, self._capture_name(source.path), source) if profile else {}
+
+    def _judge(self, analysis: Analysis) -> Checked:
+        """Leave out what configuration and comments silence, and put in what could not be parsed."""
+        source = analysis.source
+        selection = self.config.selection_for(source.path)
+        suppressions = read_suppressions(source, known_codes())
+        reported = [
+            finding
+            for finding in analysis.findings
+            if selection.enabled(finding.code, finding.code in self._previews)
+            and not suppressions.hide(finding.code, source.position(finding.span.start).line)
+        ]
+        reported += _broken(analysis, selection)
+        reported.sort(key=lambda finding: (finding.span, finding.code))
+        return Checked(source, tuple(reported), suppressions.notices, analysis)
+
+    def _capture_name(self, path: Path) -> str:
+        """A file as captures name it: from the root with forward slashes, or absolute outside it."""
+        absolute = path.absolute()
+        return (
+            absolute.relative_to(self.root).as_posix()
+            if absolute.is_relative_to(self.root)
+            else absolute.as_posix()
+        )
+
+
+def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:
+    """One WL001 for a text that does not parse throughout, at the first place that does not."""
+    if not analysis.broken or selection.ignores(UNPARSABLE.code):
+        return []
+    first, others = analysis.broken[0], len(analysis.broken) - 1
+    message = first.message + (f" ({others} more such in this file)" if others else "")
+    return [Finding(UNPARSABLE.code, UNPARSABLE.name, message, first.span)]
+
+
+@lru_cache(maxsize=1)
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, by code."""
+    return load_rules()
+
+
+@lru_cache(maxsize=1)
+def known_codes() -> frozenset[str]:
+    """Every code that selections and suppressions may name."""
+    return frozenset([rule.code for rule in all_rules()] + [entry.code for entry in BUILT_IN])
+
+
+def require_known_codes(config: Config) -> None:
+    """Raises ConfigError when a configuration names a rule that does not exist."""
+    lists = {
+        "select": config.select,
+        "ignore": config.ignore,
+        "per-file-ignores": [code for _, codes in config.per_file_ignores for code in codes],
+    }
+    for key, selectors in lists.items():
+        for unknown in unknown_selectors(selectors, known_codes()):
+            hint = did_you_mean(unknown, known_codes()) or "; `warplint rule` lists them"
+            raise ConfigError(f"{config.file}: [{TABLE}] {key}: there is no rule {unknown!r}{hint}")
