@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from warplint.profile.model import IdleCause, Profile, Totals
 from warplint.report.summary import counted
 
@@ -44,14 +42,14 @@ def _idle(profile: Profile) -> str:
     totals, causes = profile.totals, _causes(profile)
     named = ", ".join(
         f"{cause.value} {_percent(totals, us)}"
-        for cause, us in sorted(causes.items(), key=lambda item: -item[1])
+        for cause, us in sorted(causes.items(), key=lambda item: -round(item[1]))
         if us >= SMALLEST_CAUSE * totals.wall_us
     )
     return f"idle {_percent(totals, totals.gpu_idle_us)}" + (f" ({named})" if named else "")
 
 
 def _causes(profile: Profile) -> dict[IdleCause, float]:
-    causes: dict[IdleCause, float] = defaultdict(float)
+    causes = dict.fromkeys(IdleCause, 0.0)
     for cost in profile.lines:
         for cause, us in cost.idle_us.items():
             causes[cause] += us
