@@ -198,12 +198,13 @@ def test_a_call_of_unknown_name_that_started_work_is_a_launch(
 def test_records_that_do_not_meet_are_counted_and_said(capture: CaptureBuilder, tmp_path: Path) -> None:
     trace = capture.trace
     trace.call("cudaLaunchKernel", 210, 211, 1)
+    trace.call("cudaMemsetAsync", 212, 213, 4)
     trace.work("orphan", 300, 340, 2)
     trace.kernel(350, 345, 360, 3)
     profile = joined(capture, tmp_path)
     assert profile.totals.unattributed_us == 40
     assert [note for note in profile.notes if note.startswith("1 ")] == [
-        "1 launches or copies have no record of their work on the GPU",
+        "1 launches have no record of their kernel",
         "1 kernels or copies have no launch, and so no line",
         "1 kernels or copies begin before their launch by the GPU's clock",
     ]

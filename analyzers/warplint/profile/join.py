@@ -19,7 +19,7 @@ from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, read_process
 from warplint.profile.steps import StepRange, StepTimes
-from warplint.profile.tally import Tally
+from warplint.profile.tally import LineKey, Tally
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.trace import Trace, TraceError, read_trace
 from warplint.profile.window import tally_device, tally_host
@@ -186,7 +186,7 @@ class _ProcessJoin:
             return int(named)
         return max(window.lines, key=lambda thread: len(window.lines[thread]), default=0)
 
-    def _key(self, place: int) -> tuple[str, int] | None:
+    def _key(self, place: int) -> LineKey | None:
         if place == NOWHERE:
             return None
         found = self.places.all[place]

@@ -57,7 +57,7 @@ def price(window: int, seconds: Mapping[str, Any], steps: StepTimes) -> list[str
 def doubts(found: Doubts) -> list[str]:
     """One sentence for each kind of record that is not accounted for."""
     said = [
-        (found.launches_without_work, "launches or copies have no record of their work on the GPU"),
+        (found.launches_without_kernel, "launches have no record of their kernel"),
         (found.work_without_launch, "kernels or copies have no launch, and so no line"),
         (found.work_before_launch, "kernels or copies begin before their launch by the GPU's clock"),
         (found.malformed_events, "events of the trace were malformed and are left out"),

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, fields
 from warplint.profile.charge import Phase
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Totals
 
+LineKey = tuple[str, int]
+"""File and line, as in ``LineCost``."""
+
 
 @dataclass(slots=True)
 class LineTally:
@@ -67,8 +70,8 @@ class LineTally:
 class Doubts:
     """What the records of a window do not account for."""
 
-    launches_without_work: int = 0
-    """Launches and copies whose work on the GPU was not recorded."""
+    launches_without_kernel: int = 0
+    """Launches whose kernel was not recorded. (Copies and fills of no bytes leave no record in any case.)"""
     work_without_launch: int = 0
     work_before_launch: int = 0
     """Work that by its times began before it was launched: the GPU's clock is off."""
@@ -76,7 +79,7 @@ class Doubts:
     devices: set[int] = field(default_factory=set)
 
     def add(self, other: Doubts) -> None:
-        self.launches_without_work += other.launches_without_work
+        self.launches_without_kernel += other.launches_without_kernel
         self.work_without_launch += other.work_without_launch
         self.work_before_launch += other.work_before_launch
         self.malformed_events += other.malformed_events
@@ -91,7 +94,7 @@ class Tally:
     steps: int = 0
     kernels: int = 0
     kernel_ns: int = 0
-    lines: dict[tuple[str, int] | None, LineTally] = field(default_factory=lambda: defaultdict(LineTally))
+    lines: dict[LineKey | None, LineTally] = field(default_factory=lambda: defaultdict(LineTally))
     doubts: Doubts = field(default_factory=Doubts)
 
     def add(self, other: Tally) -> None:

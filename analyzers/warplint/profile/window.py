@@ -9,16 +9,19 @@ from warplint.profile.calls import STARTS_GPU_WORK, CallKind, call_kind, is_tran
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.idle import charge_idle
 from warplint.profile.steps import StepRange
-from warplint.profile.tally import LineTally, Tally
+from warplint.profile.tally import LineKey, LineTally, Tally
 from warplint.profile.timeline import NOWHERE, Timeline
 from warplint.profile.trace import Trace, WorkKind
+
+KeyOf = Callable[[int], LineKey | None]
+"""Place to the line that its cost is added to."""
 
 
 def tally_host(
     timeline: Timeline,
     stepping_thread: int,
     steps: StepRange,
-    key_of: Callable[[int], tuple[str, int] | None],
+    key_of: KeyOf,
 ) -> Tally:
     """The time the stepping thread stood on each line: all there is to say without a GPU."""
     tally = Tally(wall_ns=steps.end_ns - steps.begin_ns, steps=steps.steps)
@@ -32,7 +35,7 @@ def tally_device(
     timeline: Timeline,
     charger: Charger,
     steps: StepRange,
-    key_of: Callable[[int], tuple[str, int] | None],
+    key_of: KeyOf,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
@@ -90,8 +93,8 @@ class _WindowCosts:
             if kind & CallKind.WAIT:
                 line.waits += 1
                 line.wait_ns += calls.end[call] - calls.start[call]
-            if kind & STARTS_GPU_WORK and not started:
-                doubts.launches_without_work += 1
+            if kind & CallKind.LAUNCH and not started:
+                doubts.launches_without_kernel += 1
 
     def add_work(self) -> None:
         for index in range(len(self.trace.work)):
