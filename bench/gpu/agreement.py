@@ -23,7 +23,7 @@ from warplint.profile.clock import find_markers, fit_clock, unix_pairs
 from warplint.profile.join import raw_files
 from warplint.profile.nesting import ThreadNesting, by_thread
 from warplint.profile.raw import read_process
-from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.trace import NONE, HostSpans, Trace, read_trace, spans_named
 from warplint.source.statements import statement_heads
 
@@ -86,7 +86,7 @@ def backward_truth(trace: Trace, record: Path) -> Callable[[int, int], Place | N
 
 def compare(folder: Path, kind: str, record: Path | None) -> dict[str, object]:
     process = read_process(raw_files(folder)[0])
-    timeline, heads = Timeline(process), Heads()
+    places, heads = Places(process), Heads()
     files = {source.identifier: source.path for source in process.sources.values()}
     counts: collections.Counter[str] = collections.Counter()
     gpu_ns: collections.Counter[str] = collections.Counter()
@@ -100,7 +100,7 @@ def compare(folder: Path, kind: str, record: Path | None) -> dict[str, object]:
             find_markers(trace, window.close.get("markers", [])),
         )
         clock.apply(trace)
-        charger = Charger(trace, timeline, int(window.close["main_thread"]))
+        charger = Charger(trace, Timeline(window, places), int(window.close["main_thread"]))
         if kind == "forward":
             truth_of = forward_truth(trace)
         else:
@@ -119,7 +119,7 @@ def compare(folder: Path, kind: str, record: Path | None) -> dict[str, object]:
                 key = "without_truth"
             else:
                 place = charger.place(thread, start)
-                known = timeline.places.all[place] if place != NOWHERE else None
+                known = places.all[place] if place != NOWHERE else None
                 ours = None if known is None else heads.of((files[known.source], known.line))
                 key = "agree" if ours == heads.of(truth) else "disagree"
                 if key == "disagree":
