@@ -3,53 +3,21 @@
 from __future__ import annotations
 
 import ast
-import enum
+import builtins
 from dataclasses import dataclass
 
 from warplint.source.span import Span
+from warplint.source.text import SourceText
+from warplint.static.chunks import Placed
 from warplint.static.finding import Hotness
-from warplint.static.values import Value
-
-
-class Role(enum.Enum):
-    """What a function is for, from its class, its name and who calls it."""
-
-    FORWARD = "forward"
-    TRAIN_STEP = "train step"
-    EVALUATE = "evaluate"
-    GENERATE = "generate"
-    SETUP = "set-up"
-    DATA = "data"
-    SCRIPT = "script"
-    OTHER = "other"
-
-
-class UseKind(enum.Enum):
-    """What happens to a value at one place it reaches."""
-
-    MOVED = "moved"
-    """``.to(device)``, ``.cuda()``, ``.type_as(x)``."""
-    COMBINED = "combined"
-    """An operand beside another tensor: arithmetic, a torch call, a module call."""
-    INDEX = "index"
-    """Inside the brackets of a subscript of a tensor."""
-    HOST = "host"
-    """Read by Python: ``.tolist()``, ``int()``, iteration, a condition, printing."""
-    STORED = "stored"
-    """Put into ``self``, a buffer, a container."""
-    RETURNED = "returned"
-    PASSED = "passed"
-    """An argument of a call the engine does not know."""
-    OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One place a value reaches. ``node`` is the expression that uses it; ``other`` the value it meets."""
-
-    kind: UseKind
-    node: ast.AST
-    other: Value | None = None
+from warplint.static.knowledge import Knowledge, Unit
+from warplint.static.names import Comprehension, Scope, canonical, comprehension_binds, function_scope
+from warplint.static.outline import Block, FunctionOutline
+from warplint.static.role import Role
+from warplint.static.tree import FunctionNode
+from warplint.static.use import Use, UseKind
+from warplint.static.uses import Uses
+from warplint.static.values import UNKNOWN, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,39 +32,181 @@ class FunctionFacts:
 
 
 class Facts:
-    """Everything known about one module, asked by ast node (nodes of this module's own trees only)."""
+    """Everything known about one version of a module, asked by ast node (nodes of its own trees only).
+
+    The line numbers on nodes count within their chunk; ``span`` gives the place in the whole text.
+    """
+
+    def __init__(self, source: SourceText, knowledge: Knowledge) -> None:
+        self._source = source
+        self._knowledge = knowledge
+        self._home: Placed = knowledge.index.chunks[0]
+        self._scopes: dict[ast.AST, Scope] = {}
 
     def value(self, node: ast.expr) -> Value:
         """What the expression is at that place."""
-        raise NotImplementedError
+        unit = self._unit(node)
+        if unit is None:
+            return UNKNOWN
+        value = unit.values.get(node, UNKNOWN)
+        if value.origin is None:
+            sources = unit.sources.get(node, ())
+            if len(sources) == 1:
+                return value.with_(origin=unit.values.get(sources[0], UNKNOWN).origin or sources[0])
+        return value
 
     def uses(self, node: ast.expr) -> tuple[Use, ...]:
-        """Where the expression's value goes within its function, through names and tuple unpacking."""
-        raise NotImplementedError
+        """Where the expression's value goes within its function, through names and tuple unpacking.
+
+        What is computed from the value alone (``x.view(3)``, ``x + 1``) is a use of kind OTHER whose ``node``
+        is the result; ask again for the uses of that. Reading metadata (``x.shape``) is no use.
+        """
+        unit = self._unit(node)
+        return () if unit is None else Uses(unit, self._chunk(node).chunk.parents).of(node)
+
+    def _unit(self, node: ast.AST) -> Unit | None:
+        unit = self._knowledge.unit(self._function(node))
+        if unit is not None:
+            self._knowledge.told(unit.asked)
+        return unit
 
     def qualified(self, node: ast.expr) -> str | None:
         """``torch.arange`` for ``t.arange`` after ``import torch as t``; None when not from an import."""
-        raise NotImplementedError
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self._knowledge.index.aliases:
+            return None
+        target = self._target(node)
+        return None if target is None else canonical(".".join([target, *reversed(parts)]))
+
+    def is_builtin(self, node: ast.Name) -> bool:
+        """Whether a name is Python's own, bound by nothing around it."""
+        if not hasattr(builtins, node.id) or self._knowledge.binds(node.id):
+            return False
+        return all(node.id not in self._scope(around).bound for around in self._scoped(node))
+
+    def _target(self, node: ast.Name) -> str | None:
+        for around in self._scoped(node):
+            scope = self._scope(around)
+            if node.id in scope.bound:
+                return scope.imports.get(node.id)
+        return self._knowledge.alias(node.id)
+
+    def _scoped(self, node: ast.Name) -> list[ast.AST]:
+        """The functions around a name whose scope it sees, innermost first; comprehensions that bind it too."""
+        found: list[ast.AST] = []
+        current = self.parent(node)
+        while current is not None:
+            if isinstance(current, FunctionNode | ast.Lambda) or (
+                isinstance(current, Comprehension) and comprehension_binds(current, node.id)
+            ):
+                found.append(current)
+            current = self.parent(current)
+        return found
+
+    def _scope(self, around: ast.AST) -> Scope:
+        scope = self._scopes.get(around)
+        if scope is None:
+            if isinstance(around, FunctionNode | ast.Lambda):
+                scope = function_scope(around)
+            else:
+                names = (name.id for name in ast.walk(around) if isinstance(name, ast.Name))
+                scope = Scope(frozenset(names), {})
+            self._scopes[around] = scope
+        return scope
 
     def hotness(self, node: ast.AST) -> Hotness:
         """How often the place runs, through callers in the same file."""
-        raise NotImplementedError
+        return self._knowledge.block_heat(self._block(node)).hotness
 
     def why_hot(self, node: ast.AST) -> str:
         """A phrase for messages: ``in Net.forward``, ``in the training loop``."""
-        raise NotImplementedError
+        return self._knowledge.block_heat(self._block(node)).why
+
+    def _block(self, node: ast.AST) -> Block:
+        """The block a node runs in: a ``while`` asks its test in each round."""
+        outline = self._chunk(node).chunk.outline
+        current: ast.AST | None = node
+        below = node
+        while current is not None:
+            if isinstance(current, ast.While) and below is current.test:
+                return outline.own_block[current]
+            block = outline.blocks.get(current)
+            if block is not None:
+                return block
+            below, current = current, self.parent(current)
+        return outline.top
 
     def function(self, node: ast.AST) -> FunctionFacts | None:
         """The innermost function around the node; None at module level."""
-        raise NotImplementedError
+        outline = self._function(node)
+        if outline is None:
+            return None
+        owner = self._knowledge.index.owner(outline)
+        innermost = self._innermost(node)
+        is_lambda = isinstance(innermost, ast.Lambda)
+        return FunctionFacts(
+            "<lambda>" if is_lambda else outline.name,
+            self._knowledge.role(outline),
+            owner.name if owner is not None else None,
+            self._knowledge.class_role(owner) if owner is not None else None,
+            innermost if isinstance(innermost, ast.Lambda) else outline.node,
+        )
+
+    def _innermost(self, node: ast.AST) -> ast.AST | None:
+        current = self.parent(node)
+        while current is not None and not isinstance(current, FunctionNode | ast.Lambda):
+            current = self.parent(current)
+        return current
+
+    def _function(self, node: ast.AST) -> FunctionOutline | None:
+        by_node = self._chunk(node).chunk.outline.by_node
+        below, current = node, self.parent(node)
+        while current is not None:
+            if current in by_node and _runs_inside(current, below):
+                return by_node[current]
+            below, current = current, self.parent(current)
+        return None
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        raise NotImplementedError
+        """The node around a node; None for a top-level statement."""
+        parent = self._chunk(node).chunk.parents.get(node)
+        return None if isinstance(parent, ast.Module) else parent
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around the node."""
-        raise NotImplementedError
+        current: ast.AST | None = node
+        while not isinstance(current, ast.stmt):
+            assert current is not None, "every expression stands in a statement"
+            current = self.parent(current)
+        return current
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
         """The node's range in the whole file's text."""
-        raise NotImplementedError
+        above = self._chunk(node).line - 1
+        assert node.end_lineno is not None and node.end_col_offset is not None, "parsing sets end positions"
+        return Span(
+            self._source.offset(node.lineno + above, node.col_offset),
+            self._source.offset(node.end_lineno + above, node.end_col_offset),
+        )
+
+    def _chunk(self, node: ast.AST) -> Placed:
+        """The chunk a node belongs to: mostly that of the last question."""
+        if node in self._home.chunk.parents:
+            return self._home
+        for placed in self._knowledge.index.chunks:
+            if node in placed.chunk.parents:
+                self._home = placed
+                return placed
+        raise ValueError("the node belongs to another module or version")
+
+
+def _runs_inside(function: ast.AST, part: ast.AST) -> bool:
+    """Whether a part of a function statement runs with its body: decorators, defaults and annotations do not."""
+    assert isinstance(function, FunctionNode)
+    return part in function.body
+
+
+__all__ = ["Facts", "FunctionFacts", "Role", "Use", "UseKind"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 
 class Kind(enum.Enum):
@@ -45,7 +45,10 @@ class Value:
 
     ``like`` names the expression whose device this shares (``x`` for ``torch.zeros_like(x)`` or
     ``t.to(x.device)``). ``ndim`` 0 means a scalar tensor. ``origin`` is the expression that made it.
-    ``pinned`` is page-locked host memory. ``element`` is what iterating yields.
+    ``pinned`` is page-locked host memory. ``element`` is what iterating yields, ``elements`` the parts of a
+    sequence of known length. ``dtype`` is a qualified name
+    (``torch.float32``). ``device`` is the source text that names the device a value was moved to or made on.
+    ``qualified`` is the imported name the value is, or the class it is an instance of.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -55,10 +58,12 @@ class Value:
     dtype: str | None = None
     requires_grad: bool | None = None
     pinned: bool | None = None
+    device: str | None = None
     qualified: str | None = None
     constant: object = None
-    origin: ast.expr | None = None
+    origin: ast.expr | None = field(default=None, compare=False)
     element: Value | None = None
+    elements: tuple[Value, ...] | None = None
 
     @property
     def is_tensor(self) -> bool:

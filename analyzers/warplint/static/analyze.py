@@ -1,0 +1,254 @@
+"""From a text to its findings, reusing what is unchanged since an earlier version."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from warplint.source.diffs import moved_lines
+from warplint.source.span import Span
+from warplint.source.text import SourceText
+from warplint.static.chunks import Chunk, Placed, split
+from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Finding, Related
+from warplint.static.index import Index
+from warplint.static.knowledge import Answers, Knowledge
+from warplint.static.nominate import Nominator
+from warplint.static.rule import Rule, Verdict
+from warplint.static.tables.frameworks import FRAMEWORKS
+
+_FRAMEWORK = re.compile("|".join(map(re.escape, FRAMEWORKS)))
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A part of the text that cannot be analysed, and why. ``span`` is where the parser gave up."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a finding was made from: the rule, the node it underlines, and the facts it asked."""
+
+    rule: Rule
+    node: ast.expr
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the rules found in one chunk, and what they were told of the rest of the module.
+
+    ``found`` holds spans as they stood when the chunk started at ``start``.
+    """
+
+    start: int
+    found: tuple[tuple[Finding, Rule, ast.expr], ...]
+    asked: Answers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """One version of a text, analysed. ``findings`` are sorted by place; ``sites`` has those that are this
+    version's own, not those kept from before in a part that does not parse."""
+
+    source: SourceText
+    findings: tuple[Finding, ...]
+    broken: tuple[Broken, ...]
+    sites: dict[Finding, Site]
+    chunks: tuple[Placed, ...] = ()
+    told: Mapping[Chunk, Told] = field(default_factory=dict)
+
+
+class Analyzer:
+    """Runs rules over texts. Keeps nothing between texts: pass the last analysis to reuse it."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._nominator = Nominator(rules)
+
+    def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
+        """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
+        known = {placed.chunk.text: placed.chunk for placed in previous.chunks} if previous else {}
+        placed = split(source.text, source.line_starts, known)
+        if not _FRAMEWORK.search(source.text):
+            return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
+        return _Run(self._nominator, source, placed, previous).result()
+
+
+class _Run:
+    """The analysis of one version."""
+
+    def __init__(
+        self, nominator: Nominator, source: SourceText, chunks: list[Placed], previous: Analysis | None
+    ) -> None:
+        self._nominator = nominator
+        self._source = source
+        self._chunks = chunks
+        self._previous = previous
+        self._too_deep: list[Placed] = []
+        index = Index([placed for placed in chunks if self._can_be_outlined(placed)])
+        self._knowledge = Knowledge(index)
+        self._index = index
+        self._facts = Facts(source, self._knowledge)
+        self._interesting = nominator.interesting(index.aliases)
+        self._told: dict[Chunk, Told] = {}
+
+    def _can_be_outlined(self, placed: Placed) -> bool:
+        try:
+            return placed.chunk.outline is not None
+        except RecursionError:
+            self._too_deep.append(placed)
+            return False
+
+    def result(self) -> Analysis:
+        findings: set[Finding] = set()
+        sites: dict[Finding, Site] = {}
+        for placed in self._index.chunks:
+            for finding, rule, node in self._chunk_findings(placed):
+                findings.add(finding)
+                sites[finding] = Site(rule, node, self._facts)
+        broken = _broken(self._source, self._chunks) + tuple(map(self._deep, self._too_deep))
+        findings.update(self._kept())
+        return Analysis(
+            self._source,
+            tuple(sorted(findings, key=lambda finding: (finding.span, finding.code, finding.message))),
+            broken,
+            sites,
+            tuple(self._chunks),
+            self._told,
+        )
+
+    def _chunk_findings(self, placed: Placed) -> list[tuple[Finding, Rule, ast.expr]]:
+        reused = self._reused(placed)
+        if reused is None:
+            try:
+                reused = self._judged(placed)
+            except RecursionError:
+                self._too_deep.append(placed)
+                return []
+        self._told[placed.chunk] = reused
+        return list(reused.found)
+
+    def _judged(self, placed: Placed) -> Told:
+        """Ask the rules about every site of a chunk."""
+        found: list[tuple[Finding, Rule, ast.expr]] = []
+        with self._knowledge.listening() as asked:
+            nominated = self._nominator.sites(
+                placed.chunk.outline, self._interesting, self._facts.qualified, self._facts.is_builtin
+            )
+            for rule, node in nominated:
+                verdict = rule.check(node, self._facts)
+                if verdict is not None:
+                    found.append((self._finding(rule, verdict), rule, verdict.node))
+        return Told(placed.start, tuple(found), asked)
+
+    def _finding(self, rule: Rule, verdict: Verdict) -> Finding:
+        return Finding(
+            rule.code,
+            rule.name,
+            verdict.message,
+            self._facts.span(verdict.node),
+            verdict.confidence,
+            self._facts.hotness(verdict.node),
+            verdict.fix,
+            verdict.fix_title,
+            verdict.related,
+        )
+
+    def _reused(self, placed: Placed) -> Told | None:
+        """The last version's findings of a chunk, moved to where it stands now, if all they rest on is as it was."""
+        told = self._previous.told.get(placed.chunk) if self._previous is not None else None
+        if told is None or any(
+            self._knowledge.ask(*question) != answer for question, answer in told.asked.items()
+        ):
+            return None
+        moved = placed.start - told.start
+        end = told.start + len(placed.chunk.text)
+        if moved and any(not _within(finding, told.start, end) for finding, _, _ in told.found):
+            return None
+        found = tuple((_shifted(finding, moved), rule, node) for finding, rule, node in told.found)
+        return Told(placed.start, found, told.asked)
+
+    def _kept(self) -> list[Finding]:
+        """Findings of the last version in what does not parse now, on lines that did not change."""
+        spans = [Span(placed.start, placed.end) for placed in self._chunks if placed.chunk.fault is not None]
+        if self._previous is None or not spans or not self._previous.findings:
+            return []
+        before = self._previous.source
+        lines = moved_lines(before.lines(), self._source.lines())
+        kept = []
+        for finding in self._previous.findings:
+            moved = _on_moved_lines(finding, before, self._source, lines)
+            if moved is not None and any(span.start <= moved.span.start < span.end for span in spans):
+                kept.append(moved)
+        return kept
+
+    def _deep(self, placed: Placed) -> Broken:
+        return Broken(Span(placed.start, placed.start), "nested too deeply to be analysed")
+
+
+def _within(finding: Finding, start: int, end: int) -> bool:
+    return all(
+        start <= span.start and span.end <= end for span in [finding.span, *(r.span for r in finding.related)]
+    )
+
+
+def _shifted(finding: Finding, by: int) -> Finding:
+    if not by:
+        return finding
+    return _placed_at(
+        finding,
+        Span(finding.span.start + by, finding.span.end + by),
+        tuple(
+            Related(Span(related.span.start + by, related.span.end + by), related.message)
+            for related in finding.related
+        ),
+        finding.fix,
+    )
+
+
+def _placed_at(finding: Finding, span: Span, related: tuple[Related, ...], fix: Applicability) -> Finding:
+    return Finding(
+        finding.code, finding.name, finding.message, span, finding.confidence, finding.hotness,
+        fix, finding.fix_title if fix is not Applicability.NONE else "", related,
+    )  # fmt: skip
+
+
+def _on_moved_lines(
+    finding: Finding, before: SourceText, now: SourceText, lines: Mapping[int, int]
+) -> Finding | None:
+    """The finding where its lines stand now; None if one of them changed. It has no fix: that needs a tree."""
+    first = before.position(finding.span.start)
+    last = before.position(finding.span.end)
+    target = lines.get(first.line)
+    if target is None:
+        return None
+    if any(lines.get(line) != target + line - first.line for line in range(first.line, last.line + 1)):
+        return None
+    start = now.line_starts[target - 1] + first.column - 1
+    return _placed_at(
+        finding, Span(start, start + finding.span.end - finding.span.start), (), Applicability.NONE
+    )
+
+
+def _broken(source: SourceText, chunks: Sequence[Placed]) -> tuple[Broken, ...]:
+    return tuple(
+        Broken(_fault_span(source, placed), placed.chunk.fault.message)
+        for placed in chunks
+        if placed.chunk.fault is not None
+    )
+
+
+def _fault_span(source: SourceText, placed: Placed) -> Span:
+    """The rest of the line from where the parser gave up."""
+    fault = placed.chunk.fault
+    assert fault is not None
+    line = min(placed.line + fault.line - 1, source.line_count)
+    text = source.line(line)
+    start = source.line_starts[line - 1]
+    column = min(fault.column, len(text))
+    return Span(start + column, start + len(text))

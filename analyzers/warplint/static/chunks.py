@@ -1,0 +1,242 @@
+"""A text cut at its top-level statements, each piece parsed by itself.
+
+A piece that does not parse leaves the others alone, and a piece whose text did not change is not parsed again.
+Positions on a piece's nodes count from the piece's own start, so that a piece is the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from warplint.static.outline import Outline
+from warplint.static.tree import parents_of
+
+_SHORT = r"""{q}[^{q}\\\r\n]*(?:\\(?:\r\n|[\s\S])[^{q}\\\r\n]*)*{q}?"""
+_LONG = r"""{q}{q}{q}[^{q}\\]*(?:(?:\\[\s\S]|{q}(?!{q}{q}))[^{q}\\]*)*(?:{q}{q}{q})?"""
+_ANY_STRING = "|".join(form.format(q=quote) for form in (_LONG, _SHORT) for quote in "\"'")
+# An f-string whose fields hold neither quotes nor braces needs no closer look.
+_PLAIN_FSTRING = r"""{q}(?!{q})[^{q}\\{{}}\r\n]*(?:\{{[^"'\\{{}}\r\n\#]*\}}[^{q}\\{{}}\r\n]*)*{q}"""
+
+# Everything up to the next place where a statement can start or a bracket changes the depth. The last
+# alternative takes any character: the pattern always matches where it stands and so never backtracks.
+_TOKEN = re.compile(
+    rf"""
+    (?: [^"'()\[\]{{}}\\\#\r\n]+
+      | [\r\n]+(?=[ \t])
+      | \#[^\r\n]*
+      | \\(?:\r\n|[\s\S])
+      | [(\[{{][^()\[\]{{}}'"\#\\\r\n]*[)\]}}]
+      | (?<![fFtT])(?<![fFtT][rR])(?:{_ANY_STRING})
+      | (?<=[fFtTrR])(?:{_PLAIN_FSTRING.format(q='"')}|{_PLAIN_FSTRING.format(q="'")})
+    )*
+    (?: (?P<line>[\r\n]+(?=\f*[^\s\#]))
+      | (?P<open>[(\[{{]+)
+      | (?P<close>[)\]}}]+)
+      | (?P<quote>["'])
+      | [\s\S] | \Z
+    )
+    """,
+    re.VERBOSE,
+)
+_STRING = re.compile(_ANY_STRING)
+_PREFIX = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+_FSTRING = re.compile(r"""(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])(\"\"\"|\'\'\'|"|')""")
+_IN_FSTRING = re.compile(r"""\\(?:\r\n|[\s\S])|\{\{|\{|["'\r\n]""")
+_IN_FIELD = re.compile(r"""[(\[{)\]}:'"\r\n]|\#[^\r\n]*""")
+_IN_FORMAT = re.compile(r"""[{}'"\r\n]""")
+
+_FIRST_STATEMENT = re.compile(r"(?:[ \t]*\f)*[^\s#]")
+_CONTINUES = re.compile(r"[ \t\f]*(?:else|elif|except|finally)\b")
+_DECORATOR = re.compile(r"[ \t\f]*@")
+# Words that start a statement and can stand nowhere inside brackets: seeing one there means that a bracket
+# was never closed, and that the damage ends here.
+_STATEMENT = re.compile(
+    r"[ \t\f]*(?:(?:def|class|import|while|with|try|return|raise|del|global|assert|pass)\b"
+    r"|async\s+(?:def|with)\b|from\s+[\w.]+\s+import\b)"
+)
+
+
+def starts(text: str) -> list[int]:
+    """The offset at which each piece starts: the first is 0, the others are starts of lines.
+
+    A piece is one top-level statement with its decorators and clauses (or several joined by ``;``), and the
+    blank lines and comments that follow it. Works on any text.
+    """
+    found = [0]
+    depth = 0
+    decorated = _DECORATOR.match(text) is not None
+    seen_statement = _FIRST_STATEMENT.match(text) is not None
+    position = 0
+    while position >= 0:
+        resume = -1
+        for token in _TOKEN.finditer(text, position):
+            kind = token.lastgroup
+            if kind is None:
+                continue
+            if kind == "open":
+                depth += token.end() - token.start(kind)
+            elif kind == "close":
+                depth = max(0, depth - (token.end() - token.start(kind)))
+            elif kind == "quote":
+                resume = _string_end(text, token.start(kind))
+                break
+            else:
+                start = token.end()
+                if depth and not _STATEMENT.match(text, start):
+                    continue
+                depth = 0
+                if _CONTINUES.match(text, start):
+                    continue
+                if seen_statement and not decorated:
+                    found.append(start)
+                seen_statement = True
+                decorated = _DECORATOR.match(text, start) is not None
+        position = resume
+    return found
+
+
+def _string_end(text: str, quote: int) -> int:
+    """The offset after the string whose first quote stands at ``quote`` and whose prefix may be an f."""
+    prefix = _PREFIX.search(text, max(0, quote - 3), quote)
+    opening = _FSTRING.match(text, prefix.start()) if prefix else None
+    if opening:
+        return _fstring_end(text, opening.end(), opening.group(1))
+    plain = _STRING.match(text, quote)
+    assert plain is not None, "called at a quote"
+    return plain.end()
+
+
+def _fstring_end(text: str, position: int, quote: str) -> int:
+    """The offset after the f-string whose opening ends at ``position``; of an unclosed one, its line's end."""
+    while match := _IN_FSTRING.search(text, position):
+        token = match.group()
+        position = match.end()
+        if token[0] == quote[0]:
+            if text.startswith(quote, match.start()):
+                return match.start() + len(quote)
+        elif token in {"\r", "\n"}:
+            if len(quote) == 1:
+                return match.start()
+        elif token == "{":
+            position = _field_end(text, position, quote)
+    return len(text)
+
+
+def _field_end(text: str, position: int, quote: str) -> int:
+    """The offset after the replacement field whose ``{`` ends at ``position``."""
+    depth = 0
+    while match := _IN_FIELD.search(text, position):
+        token = match.group()
+        position = match.end()
+        if token in {"(", "[", "{"}:
+            depth += 1
+        elif token == "}" and depth == 0:
+            return position
+        elif token in {")", "]", "}"}:
+            depth = max(0, depth - 1)
+        elif token == ":" and depth == 0:
+            return _format_end(text, position, quote)
+        elif token in {"\r", "\n"} and len(quote) == 1 and depth == 0:
+            return match.start()
+        elif token in {'"', "'"}:
+            position = _string_end(text, match.start())
+    return len(text)
+
+
+def _format_end(text: str, position: int, quote: str) -> int:
+    """The offset after a field whose format specification starts at ``position``; it may hold fields."""
+    while match := _IN_FORMAT.search(text, position):
+        token = match.group()
+        position = match.end()
+        if token == "}":
+            return position
+        if token == "{":
+            position = _field_end(text, position, quote)
+        elif (len(quote) == 1 and token in {quote, "\r", "\n"}) or (
+            token == quote[0] and text.startswith(quote, match.start())
+        ):
+            return match.start()
+    return len(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a piece cannot be analysed; ``line`` (from 1) and ``column`` (characters from 0) count in it."""
+
+    message: str
+    line: int
+    column: int
+
+
+class Chunk:
+    """One piece of a text. ``tree`` is empty where ``fault`` says why it cannot be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.fault: Fault | None = None
+        self.tree = ast.Module([], [])
+        try:
+            self.tree = ast.parse(text)
+        except SyntaxError as error:
+            self.fault = Fault(error.msg, error.lineno or 1, max(0, (error.offset or 1) - 1))
+        except (RecursionError, MemoryError):
+            self.fault = Fault("nested too deeply to be parsed", 1, 0)
+        except ValueError as error:
+            self.fault = Fault(str(error), 1, 0)
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Each node's parent, within this piece."""
+        return parents_of(self.tree)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The functions, classes, blocks and calls of this piece."""
+        return Outline(self.tree)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """A chunk where it stands in one version of a text: its first character and its first line, from 1."""
+
+    chunk: Chunk
+    start: int
+    line: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.chunk.text)
+
+
+def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list[Placed]:
+    """Cut a text into chunks, taking those with an unchanged text from ``known``."""
+    placed: list[Placed] = []
+    offsets = starts(text)
+    line = 0
+    taken: set[int] = set()
+    with _quiet_parser():
+        for start, end in zip(offsets, [*offsets[1:], len(text)], strict=True):
+            while line_starts[line] < start:
+                line += 1
+            piece = text[start:end]
+            chunk = known.get(piece)
+            # The same text twice in one file is two chunks: a node must stand in one place only.
+            if chunk is None or id(chunk) in taken:
+                chunk = Chunk(piece)
+            taken.add(id(chunk))
+            placed.append(Placed(chunk, start, line + 1))
+    return placed
+
+
+@contextmanager
+def _quiet_parser() -> Iterator[None]:
+    """Parsing warns of invalid escapes in the analysed text; that is its author's business, not our output."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,150 @@
+"""One version of a module, put together from its chunks' outlines: what it defines and who calls whom."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from warplint.static.chunks import Placed
+from warplint.static.names import Scope, aliases, canonical, module_scope
+from warplint.static.outline import CallSite, ClassOutline, FunctionOutline, Import
+from warplint.static.roles import ClassRoles
+from warplint.static.tables.common_methods import COMMON_METHODS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Caller:
+    """A call site of a function and the function around it (None at module level)."""
+
+    site: CallSite
+    function: FunctionOutline | None
+
+
+class Index:
+    """What a module defines. ``functions`` and ``classes`` are by name; of several the last one counts."""
+
+    def __init__(self, chunks: list[Placed]) -> None:
+        self.chunks = chunks
+        outlines = [placed.chunk.outline for placed in chunks]
+        self.scope: Scope = module_scope(outlines)
+        self.all_functions = [function for outline in outlines for function in outline.functions]
+        self.functions = {
+            function.name: function
+            for function in self.all_functions
+            if function.class_ is None and function.outer is None
+        }
+        self.classes = {owner.name: owner for outline in outlines for owner in outline.classes}
+        self.imports: list[Import] = [item for outline in outlines for item in outline.imports]
+        self.aliases = aliases(self.imports)
+        self.class_roles = ClassRoles(self.classes, self.global_name)
+        self.calls: list[CallSite] = [site for outline in outlines for site in outline.calls]
+        self._methods: dict[str, list[FunctionOutline]] = {}
+        self._nested: dict[tuple[FunctionOutline, str], FunctionOutline] = {}
+        self._derived: dict[ClassOutline, list[ClassOutline]] = {}
+        self._register()
+        self.callers = self._find_callers()
+
+    def _register(self) -> None:
+        for function in self.all_functions:
+            if function.class_ is not None:
+                self._methods.setdefault(function.name, []).append(function)
+            elif function.outer is not None:
+                self._nested[function.outer, function.name] = function
+        for owner in self.classes.values():
+            for base in self.class_roles.bases(owner):
+                self._derived.setdefault(base, []).append(owner)
+
+    def global_name(self, node: ast.expr) -> str | None:
+        """The qualified name of an expression at module level."""
+        if isinstance(node, ast.Attribute):
+            base = self.global_name(node.value)
+            return canonical(f"{base}.{node.attr}") if base else None
+        if isinstance(node, ast.Name):
+            target = self.scope.imports.get(node.id)
+            return canonical(target) if target else None
+        return None
+
+    def method(self, owner: ClassOutline, name: str) -> FunctionOutline | None:
+        """The method an instance has, through the bases in this file."""
+        return next((found.methods[name] for found in self.lineage(owner) if name in found.methods), None)
+
+    def lineage(self, owner: ClassOutline) -> list[ClassOutline]:
+        """The class and its bases in this file, nearest first."""
+        found: list[ClassOutline] = []
+        waiting = [owner]
+        while waiting:
+            current = waiting.pop(0)
+            if current not in found:
+                found.append(current)
+                waiting += self.class_roles.bases(current)
+        return found
+
+    def owner(self, function: FunctionOutline | None) -> ClassOutline | None:
+        """The class whose ``self`` a function sees, nested functions included."""
+        while function is not None:
+            if function.class_ is not None:
+                return function.class_
+            function = function.outer
+        return None
+
+    def targets(self, site: CallSite) -> list[FunctionOutline]:
+        """The functions of this file that a call site may run."""
+        caller = site.block.function
+        if site.base == "":
+            return self._plain(site.name, caller)
+        if site.base in {"self", "cls"}:
+            owner = self.owner(caller)
+            return self._own_methods(owner, site.name) if owner else []
+        if site.base in self.classes:
+            found = self.method(self.classes[site.base], site.name)
+            return [found] if found else []
+        candidates = self._methods.get(site.name, ())
+        if len(candidates) == 1 and site.name not in COMMON_METHODS and site.base not in self.aliases:
+            return list(candidates)
+        return []
+
+    def _plain(self, name: str, caller: FunctionOutline | None) -> list[FunctionOutline]:
+        while caller is not None:
+            nested = self._nested.get((caller, name))
+            if nested is not None:
+                return [nested]
+            caller = caller.outer
+        if name in self.functions:
+            return [self.functions[name]]
+        if name in self.classes:
+            constructor = self.method(self.classes[name], "__init__")
+            return [constructor] if constructor else []
+        return []
+
+    def _own_methods(self, owner: ClassOutline, name: str) -> list[FunctionOutline]:
+        """The method found through the bases, and those of derived classes that replace it."""
+        found = self.method(owner, name)
+        replaced = [derived.methods[name] for derived in self._below(owner) if name in derived.methods]
+        return [*([found] if found else []), *replaced]
+
+    def _below(self, owner: ClassOutline) -> list[ClassOutline]:
+        found: list[ClassOutline] = []
+        waiting = list(self._derived.get(owner, ()))
+        while waiting:
+            current = waiting.pop()
+            if current not in found:
+                found.append(current)
+                waiting += self._derived.get(current, ())
+        return found
+
+    def _find_callers(self) -> dict[FunctionOutline, list[Caller]]:
+        names: set[str] = {function.name for function in self.all_functions} | self.classes.keys()
+        callers: dict[FunctionOutline, list[Caller]] = {}
+        for site in self.calls:
+            if site.name in names:
+                for target in self.targets(site):
+                    callers.setdefault(target, []).append(Caller(site, site.block.function))
+        return callers
+
+
+def functions_around(function: FunctionOutline | None) -> Iterable[FunctionOutline]:
+    """A function and those it is defined in, innermost first."""
+    while function is not None:
+        yield function
+        function = function.outer

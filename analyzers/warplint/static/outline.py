@@ -1,0 +1,373 @@
+"""What one walk over a chunk finds: functions, classes, blocks, calls, conditions, imports.
+
+An outline depends on the chunk's text alone, so it is made once and kept with the chunk.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from warplint.static.tree import FunctionNode, child_fields
+
+
+class BlockKind(enum.Enum):
+    """What decides how often a block runs beside the block around it."""
+
+    TOP = "module level"
+    FUNCTION = "function"
+    LOOP = "loop"
+    TAKEN = "branch of an if whose test is true"
+    REFUSED = "branch of an if whose test is false"
+    HANDLER = "except handler"
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Statements that run equally often. ``node`` is the loop, if or handler that owns them.
+
+    ``leaves`` is how the block ends when it leaves what is around it: ``break``, ``raise``, ``continue`` or
+    ``return``. The statements after an ``if`` that leaves are a REFUSED block of that ``if``.
+    """
+
+    kind: BlockKind
+    node: ast.AST
+    parent: Block | None
+    function: FunctionOutline | None
+    leaves: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ClassOutline:
+    """A class statement. ``stores`` maps attributes set on ``self`` to the methods that set them."""
+
+    name: str
+    node: ast.ClassDef
+    outer: FunctionOutline | None
+    methods: dict[str, FunctionOutline] = field(default_factory=dict)
+    stores: dict[str, set[str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class FunctionOutline:
+    """A function statement. ``qualname`` is unique in most files: ``Net.forward``, ``train.closure``."""
+
+    name: str
+    qualname: str
+    node: FunctionNode
+    class_: ClassOutline | None
+    outer: FunctionOutline | None
+    defined_in: Block
+    loops: list[Block] = field(default_factory=list)
+    calls: list[CallSite] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class CallSite:
+    """A call, or with ``handed_over`` a function named as an argument of the call ``node``.
+
+    ``name`` is the last name of what is called; ``base`` is the name it is an attribute of, empty for a plain
+    name and None for an attribute of anything longer.
+    """
+
+    name: str
+    base: str | None
+    node: ast.Call
+    block: Block
+    handed_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """``alias`` stands for ``target`` in the function's scope, or the module's."""
+
+    alias: str
+    target: str
+    function: FunctionOutline | None
+
+
+class Outline:
+    """See the module; ``blocks`` maps each statement to the block it stands in."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.top = Block(BlockKind.TOP, tree, None, None)
+        self.blocks: dict[ast.AST, Block] = {}
+        self.own_block: dict[ast.AST, Block] = {}
+        self.functions: list[FunctionOutline] = []
+        self.by_node: dict[ast.AST, FunctionOutline] = {}
+        self.classes: list[ClassOutline] = []
+        self.imports: list[Import] = []
+        self.calls: list[CallSite] = []
+        self.loops: list[Block] = []
+        self.conditions: list[ast.expr] = []
+        self.globals: dict[str, list[ast.stmt]] = {}
+        self._class: ClassOutline | None = None
+        self._statements(tree.body, self.top)
+
+    def _statements(self, body: list[ast.stmt], block: Block) -> None:
+        for statement in body:
+            self.blocks[statement] = block
+            visit = _VISIT.get(type(statement))
+            if visit is None:
+                self._simple(statement, block)
+            else:
+                visit(self, statement, block)
+            if type(statement) is ast.If and not statement.orelse and _leaves(statement.body):
+                block = Block(BlockKind.REFUSED, statement, block, block.function, _leaves(body))
+
+    def _simple(self, statement: ast.stmt, block: Block) -> None:
+        fields = child_fields(type(statement))
+        for name in fields:
+            value = getattr(statement, name)
+            if value is not None:
+                self._expressions(value if isinstance(value, list) else [value], block)
+
+    def _assignment(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            self._target(target, statement, block)
+        if statement.value is not None:
+            self._expressions([statement.value], block)
+
+    def _target(self, target: ast.expr, statement: ast.stmt, block: Block) -> None:
+        if isinstance(target, ast.Name):
+            if block.function is None and self._class is None:
+                self.globals.setdefault(target.id, []).append(statement)
+        elif isinstance(target, ast.Attribute):
+            function = block.function
+            if function is not None and function.class_ is not None and isinstance(target.value, ast.Name):
+                function.class_.stores.setdefault(target.attr, set()).add(function.name)
+            self._expressions([target.value], block)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for element in target.elts:
+                self._target(element, statement, block)
+        elif isinstance(target, ast.Starred):
+            self._target(target.value, statement, block)
+        else:
+            self._expressions([target], block)
+
+    def _import(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, (ast.Import, ast.ImportFrom))
+        for alias, target in imported(statement).items():
+            self.imports.append(Import(alias, target, block.function))
+
+    def _function(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, FunctionNode)
+        owner = self._class
+        outer = block.function
+        prefix = f"{owner.name}." if owner else f"{outer.qualname}." if outer else ""
+        function = FunctionOutline(statement.name, prefix + statement.name, statement, owner, outer, block)
+        self.functions.append(function)
+        self.by_node[statement] = function
+        if owner is not None:
+            owner.methods[statement.name] = function
+        elif outer is None:
+            self.globals.setdefault(statement.name, []).append(statement)
+        arguments = statement.args
+        defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
+        self._expressions([*statement.decorator_list, *defaults], block)
+        inside = Block(BlockKind.FUNCTION, statement, block, function)
+        self.own_block[statement] = inside
+        self._class, kept = None, self._class
+        self._statements(statement.body, inside)
+        self._class = kept
+
+    def _class_statement(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, ast.ClassDef)
+        self._expressions([*statement.decorator_list, *statement.bases], block)
+        if block.function is None and self._class is None:
+            self.globals.setdefault(statement.name, []).append(statement)
+        name = f"{self._class.name}.{statement.name}" if self._class else statement.name
+        owner = ClassOutline(name, statement, block.function)
+        self.classes.append(owner)
+        self._class, kept = owner, self._class
+        self._statements(statement.body, block)
+        self._class = kept
+
+    def _if(self, statement: ast.stmt, block: Block) -> None:
+        # ``elif`` chains are walked level by level: generated ones are deeper than Python's stack.
+        while True:
+            assert isinstance(statement, ast.If)
+            self._condition(statement.test)
+            self._expressions([statement.test], block)
+            self._inner(statement.body, BlockKind.TAKEN, statement, block)
+            rest = statement.orelse
+            if len(rest) != 1 or type(rest[0]) is not ast.If:
+                break
+            block = Block(BlockKind.REFUSED, statement, block, block.function)
+            statement = rest[0]
+            self.blocks[statement] = block
+        if rest:
+            self._inner(rest, BlockKind.REFUSED, statement, block)
+
+    def _inner(self, body: list[ast.stmt], kind: BlockKind, node: ast.AST, block: Block) -> Block:
+        inner = Block(kind, node, block, block.function, _leaves(body))
+        self._statements(body, inner)
+        return inner
+
+    def _loop(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+        loop = Block(BlockKind.LOOP, statement, block, block.function)
+        self.own_block[statement] = loop
+        self.loops.append(loop)
+        if block.function is not None:
+            block.function.loops.append(loop)
+        if isinstance(statement, ast.While):
+            self._condition(statement.test)
+            self._expressions([statement.test], loop)
+        else:
+            self._target(statement.target, statement, block)
+            self._expressions([statement.iter], block)
+        self._statements(statement.body, loop)
+        self._statements(statement.orelse, block)
+
+    def _with(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, (ast.With, ast.AsyncWith))
+        for item in statement.items:
+            self._expressions([item.context_expr], block)
+            if item.optional_vars is not None:
+                self._target(item.optional_vars, statement, block)
+        self._statements(statement.body, block)
+
+    def _try(self, statement: ast.stmt, block: Block) -> None:
+        self._statements(getattr(statement, "body"), block)  # noqa: B009
+        for handler in statement.handlers:  # type: ignore[attr-defined]
+            self._inner(handler.body, BlockKind.HANDLER, handler, block)
+        self._statements(statement.orelse, block)  # type: ignore[attr-defined]
+        self._statements(statement.finalbody, block)  # type: ignore[attr-defined]
+
+    def _match(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, ast.Match)
+        self._expressions([statement.subject], block)
+        for case in statement.cases:
+            if case.guard is not None:
+                self._condition(case.guard)
+                self._expressions([case.guard], block)
+            self._statements(case.body, block)
+
+    def _assert(self, statement: ast.stmt, block: Block) -> None:
+        assert isinstance(statement, ast.Assert)
+        self._condition(statement.test)
+        self._simple(statement, block)
+
+    def _condition(self, test: ast.expr) -> None:
+        """Note the expressions whose truth a test asks for: ``and``, ``or`` and ``not`` are looked through."""
+        if isinstance(test, ast.BoolOp):
+            # Its operands are noted when the expression itself is walked.
+            return
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return
+        self.conditions.append(test)
+
+    def _expressions(self, roots: Iterable[ast.AST], block: Block) -> None:
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is ast.Name or kind is ast.Constant:
+                continue
+            if kind is ast.Call:
+                self._call(node, block)  # type: ignore[arg-type]
+            elif kind is ast.BoolOp:
+                # The last operand of a value ``a or b`` is not asked for its truth, but tests end here too.
+                for operand in node.values:  # type: ignore[attr-defined]
+                    self._condition(operand)
+            elif kind is ast.UnaryOp:
+                if type(node.op) is ast.Not:  # type: ignore[attr-defined]
+                    self._condition(node.operand)  # type: ignore[attr-defined]
+            elif kind is ast.IfExp:
+                self._condition(node.test)  # type: ignore[attr-defined]
+            elif kind is ast.comprehension:
+                for test in node.ifs:  # type: ignore[attr-defined]
+                    self._condition(test)
+            for name in child_fields(kind):
+                value = getattr(node, name)
+                if type(value) is list:
+                    stack.extend(value)
+                elif value is not None:
+                    stack.append(value)
+
+    def _call(self, node: ast.Call, block: Block) -> None:
+        named = _called(node.func)
+        if named is not None:
+            self._note_call(CallSite(*named, node, block))
+        for argument in node.args:
+            self._handed_over(argument, node, block)
+        for keyword in node.keywords:
+            self._handed_over(keyword.value, node, block)
+
+    def _handed_over(self, argument: ast.expr, call: ast.Call, block: Block) -> None:
+        if type(argument) is ast.Name or (
+            type(argument) is ast.Attribute
+            and type(argument.value) is ast.Name
+            and argument.value.id == "self"
+        ):
+            named = _called(argument)
+            if named is not None:
+                self._note_call(CallSite(*named, call, block, True))
+
+    def _note_call(self, site: CallSite) -> None:
+        self.calls.append(site)
+        if site.block.function is not None:
+            site.block.function.calls.append(site)
+
+
+def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
+    """The names an import statement binds, each with what it stands for; relative ones start with a dot."""
+    if isinstance(statement, ast.Import):
+        # ``import a.b`` binds ``a``; with ``as`` it binds the whole.
+        return {
+            name.asname or name.name.partition(".")[0]: name.name
+            if name.asname
+            else name.name.partition(".")[0]
+            for name in statement.names
+        }
+    module = "." * statement.level + (statement.module or "")
+    return {name.asname or name.name: f"{module}.{name.name}" for name in statement.names}
+
+
+def _called(function: ast.expr) -> tuple[str, str | None] | None:
+    """The name and base of a call site; None where what is called has no name."""
+    if type(function) is ast.Name:
+        return function.id, ""
+    if type(function) is ast.Attribute:
+        base = function.value
+        return function.attr, base.id if type(base) is ast.Name else None
+    return None
+
+
+def _leaves(body: list[ast.stmt]) -> str | None:
+    return _LEAVING.get(type(body[-1])) if body else None
+
+
+_LEAVING: dict[type[ast.stmt], str] = {
+    ast.Break: "break",
+    ast.Continue: "continue",
+    ast.Raise: "raise",
+    ast.Return: "return",
+}
+
+_VISIT = {
+    ast.Assign: Outline._assignment,
+    ast.AugAssign: Outline._assignment,
+    ast.AnnAssign: Outline._assignment,
+    ast.Import: Outline._import,
+    ast.ImportFrom: Outline._import,
+    ast.FunctionDef: Outline._function,
+    ast.AsyncFunctionDef: Outline._function,
+    ast.ClassDef: Outline._class_statement,
+    ast.If: Outline._if,
+    ast.For: Outline._loop,
+    ast.AsyncFor: Outline._loop,
+    ast.While: Outline._loop,
+    ast.With: Outline._with,
+    ast.AsyncWith: Outline._with,
+    ast.Try: Outline._try,
+    ast.Match: Outline._match,
+    ast.Assert: Outline._assert,
+}
+if hasattr(ast, "TryStar"):
+    _VISIT[ast.TryStar] = Outline._try

@@ -1,0 +1,75 @@
+"""What a function's parameters are, from annotations, defaults, callers, names and use."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from warplint.static import domain
+from warplint.static.annotations import annotated
+from warplint.static.evidence import Evidence
+from warplint.static.outline import FunctionOutline
+from warplint.static.tables import frequency, naming
+from warplint.static.values import UNKNOWN, Kind, Value
+
+
+def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Each named parameter with its default."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    missing = len(plain) - len(arguments.defaults)
+    for index, argument in enumerate(plain):
+        yield argument, arguments.defaults[index - missing] if index >= missing else None
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+
+
+def value_of(
+    argument: ast.arg, default: ast.expr | None, given: Value | None, known: Evidence, forward: bool
+) -> Value:
+    """The value of one parameter; ``given`` is what callers hand it, ``forward`` that it is a module's input."""
+    promised = annotated(argument.annotation)
+    if promised.kind is not Kind.UNKNOWN:
+        return given if given is not None and given.kind is promised.kind else promised
+    if given is not None and given.kind is not Kind.UNKNOWN:
+        return given
+    literal = domain.of_constant(default.value) if isinstance(default, ast.Constant) else UNKNOWN
+    if literal.kind in {Kind.NUMBER, Kind.STRING}:
+        return Value(literal.kind)
+    name = argument.arg
+    if name in known.strong:
+        return domain.tensor()
+    if forward and naming.TENSOR_PARAMETER.fullmatch(name):
+        return domain.tensor()
+    return _by_name(name)
+
+
+def _by_name(name: str) -> Value:
+    if name in {"device", "dev"}:
+        return domain.LIKELY_DEVICE
+    if frequency.LOADER.fullmatch(name):
+        return Value(Kind.LOADER, element=domain.sequence(domain.tensor()))
+    if naming.LOSS.fullmatch(name) and name in {"loss_fn", "loss_func", "loss_function"}:
+        return Value(Kind.MODULE)
+    if name in {"model", "net", "network", "criterion", "module"}:
+        return Value(Kind.MODULE)
+    return UNKNOWN
+
+
+def matched(function: FunctionOutline, call: ast.Call) -> dict[str, ast.expr]:
+    """Which argument of a call goes to which parameter, as far as it is written out."""
+    names = [argument.arg for argument in [*function.node.args.posonlyargs, *function.node.args.args]]
+    if function.class_ is not None and not _is_static(function):
+        names = names[1:]
+    found: dict[str, ast.expr] = {}
+    for name, argument in zip(names, call.args, strict=False):
+        if isinstance(argument, ast.Starred):
+            break
+        found[name] = argument
+    found.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None})
+    return found
+
+
+def _is_static(function: FunctionOutline) -> bool:
+    return any(
+        isinstance(decorator, ast.Name) and decorator.id == "staticmethod"
+        for decorator in function.node.decorator_list
+    )

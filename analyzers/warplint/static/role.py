@@ -1,0 +1,18 @@
+"""The roles a function can have."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Role(enum.Enum):
+    """What a function is for, from its class, its name and who calls it."""
+
+    FORWARD = "forward"
+    TRAIN_STEP = "train step"
+    EVALUATE = "evaluate"
+    GENERATE = "generate"
+    SETUP = "set-up"
+    DATA = "data"
+    SCRIPT = "script"
+    OTHER = "other"

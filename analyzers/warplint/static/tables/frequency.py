@@ -1,0 +1,55 @@
+"""Names by which loops and conditions show how often they run.
+
+Source: how the training and inference programs of public PyTorch repositories name these things.
+"""
+
+from __future__ import annotations
+
+import re
+
+BACKWARD = frozenset({"backward", "manual_backward"})
+"""Methods that run the backward pass: of a loss, of Accelerate, Fabric, DeepSpeed and Lightning."""
+
+OPTIMIZER = re.compile(r"(\w*_)?(opt|optim|optimi[sz]er|scaler|grad_scaler|engine|model_engine)(s|_\w+|\d+)?")
+"""What ``.step`` is called on when it is an optimizer or a gradient scaler."""
+
+LOADER = re.compile(
+    r"(\w*_)?(data_?)?loaders?(_\w+)?|(\w+_)?(dl|dataloader|dataiter|data_iter|batch_iter|iterator|batches)(_\w+)?"
+    r"|(train|val|valid|test|eval)_(iter|gen|generator|batches)"
+)
+"""What a loop over batches iterates."""
+
+WRAPPERS = frozenset(
+    {"enumerate", "tqdm", "trange", "iter", "islice", "zip", "track", "log_every", "progress_bar", "cycle",
+     "chain", "notebook_tqdm", "auto_tqdm", "prepare_data_loader", "MpDeviceLoader", "per_device_loader"}
+)  # fmt: skip
+"""Functions whose result is iterated instead of their argument."""
+
+COUNTING = frozenset({"range", "trange", "count", "arange", "itertools"})
+"""Iterables that count: a loop over them can be the step loop; a loop over a collection of losses is not."""
+
+MODEL = re.compile(
+    r"(\w*_)?(model|net|network|unet|transformer|generator|discriminator|actor|critic|agent|policy|backbone"
+    r"|encoder|decoder|classifier|predictor|vae|gan|netG|netD|netg|netd|llm|lm)(_\w+|\d+)?"
+)
+"""What is called when a model runs."""
+
+COUNTER = re.compile(
+    r"(\w*_)?(i|j|it|iter|iters|iteration|step|steps|epoch|epochs|batch_idx|batch_id|batch_index|idx|n_iter|niter"
+    r"|global_step|cur_iter|iter_num|num_updates|update|count|counter|t)"
+)
+"""What counts steps."""
+
+SPARSE_WORDS = frozenset(
+    {"log", "logs", "logging", "logger", "debug", "verbose", "rank", "master", "main", "primary", "save", "saving",
+     "checkpoint", "ckpt", "vis", "visualize", "visualise", "plot", "plots", "profile", "profiling", "print",
+     "wandb", "tensorboard", "tb", "writer", "summary", "report", "interval", "freq", "frequency", "dump",
+     "display", "eval", "evaluate", "validate", "dry", "sanity", "is_first", "leader", "disp"}
+)  # fmt: skip
+"""Parts of the names of flags behind which code runs rarely, or on one rank only."""
+
+TRACING = frozenset({"is_tracing", "is_scripting", "is_in_onnx_export", "is_exporting", "onnx", "export"})
+"""Tests that hold only while a model is converted."""
+
+LATER = re.compile(r"\w*(hook|callback|partial|register|compile|signal|Thread|submit|schedule|lambda)\w*")
+"""Calls that keep a function they are handed for later: where they stand says nothing of how often it runs."""

@@ -1,0 +1,57 @@
+"""What a function is for, from its name.
+
+Source: the method names of nn.Module, LightningModule, Transformers, Diffusers, MMEngine and torchmetrics
+documentation, and the names that public training programs use.
+"""
+
+from __future__ import annotations
+
+import re
+
+from warplint.static.role import Role
+
+MODULE_METHODS = {
+    Role.FORWARD: re.compile(
+        r"_*forward(_\w+)?|\w+_forward(_\w+)?|__call__|loss(_\w+)?|\w+_loss|compute_loss\w*|get_loss\w*"
+        r"|loss_and_\w+|encode\w*|extract_feat\w*|embed\w*|attention|message|aggregate|apply_rotary\w*"
+    ),
+    Role.TRAIN_STEP: re.compile(r"training_step|train_step|optimizer_step|backward"),
+    Role.EVALUATE: re.compile(r"validation_step|test_step|val_step|predict_step"),
+    Role.GENERATE: re.compile(
+        r"_*(generate|decode|sample|predict|beam_search|greedy\w*|inference|p_sample\w*|ddim_sample\w*)(_\w+)?"
+    ),
+}
+"""Methods of modules that run every step."""
+
+METRIC_METHODS = {Role.EVALUATE: re.compile(r"update|forward|_\w*update\w*")}
+PIPELINE_METHODS = {Role.GENERATE: re.compile(r"__call__")}
+AUTOGRAD_METHODS = {Role.FORWARD: re.compile(r"forward|backward|vjp|jvp|setup_context")}
+OPTIMIZER_METHODS = {Role.TRAIN_STEP: re.compile(r"step")}
+
+SETUP = re.compile(
+    r"__init__|__new__|__post_init__|__repr__|__str__|__getstate__|__setstate__|__reduce__"
+    r"|_*(init|reset_parameters|reset_buffers|setup|configure|register|build|make|create|load|from|convert|save"
+    r"|export|add_argument|add_args|get_parser|parse_args|download|tie_weights|post_init|extra_repr)(_\w+)?"
+    r"|_*get_(config|model|parser|args|dataset|dataloader|loader|optimizer|scheduler)\w*"
+    r"|\w+_(from_pretrained|state_dict|checkpoint|pretrained)"
+)
+"""Set-up: construction, loading, saving, conversion. Known callers in the file override it, but not a dunder."""
+
+DATA = re.compile(
+    r"_*(collate\w*|tokenize\w*|preprocess\w*|pre_process\w*|augment\w*|transform\w*|plot\w*|visuali[sz]e\w*"
+    r"|draw\w*|show\w*|worker_init\w*|seed_worker)|\w+_(collate|collate_fn|transform|transforms|to_image|plot)"
+)
+"""Preparing or showing data on the host."""
+
+TRAIN = re.compile(r"_*(train|fit|finetune|pretrain|optimi[sz]e)(_\w+)?|\w+_train|training(_\w+)?")
+EVALUATE = re.compile(
+    r"_*(eval|evaluate|validate|validation|val|test|evaluation)(_\w+)?|\w+_(eval|evaluate|validate|validation)"
+)
+GENERATE = re.compile(
+    r"_*(generate|decode|sample|beam_search|greedy|inference|infer|p_sample|ddim|denoise|translate|predict)(_\w+)?"
+    r"|\w+_(generate|decode|decoding|sample|search|inference)"
+)
+LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+)?|criterion|\w*_loss_fn|loss_fn")
+"""Plain functions that compute a loss run every step."""
+
+SCRIPT = re.compile(r"main(_\w+)?|run|cli|worker|demo|main_worker")

@@ -1,0 +1,55 @@
+"""Names by which parameters and results show that they are tensors.
+
+Source: parameter names of ``forward`` in PyTorch, Transformers, Diffusers, timm and fairseq, and the fields of
+the output objects of Transformers and Diffusers.
+"""
+
+from __future__ import annotations
+
+import re
+
+TENSOR_PARAMETER = re.compile(
+    r"x\d*|xs|y|z|input|inputs|inp|hidden|hidden_states?|hiddens|q|k|v|query|queries|key|keys|value|values|qkv"
+    r"|feat|feats|features?|feature_map|imgs?|images?|pixel_values|logits?|labels?|targets?|mask|masks|tokens?|emb"
+    r"|embeds?|embeddings?|pred|preds|predictions?|outputs?|src|tgt|memory|residual|weights?|scores?|noise|latents?"
+    r"|timesteps?|\w+_(ids|mask|masks|embeds|embeddings|states|feats|features|logits|tokens|scores|labels|latents"
+    r"|values|tensor|weights)|\w*tensors?|audio|waveform|spectrogram|anchors|boxes|points|coords|attn\w*"
+)
+"""Parameters of a module's ``forward`` that are tensors when nothing speaks against it."""
+
+LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
+"""Results of unknown calls that are tensors when a tensor's method is called on them."""
+
+OUTPUT_FIELDS = frozenset(
+    {
+        "loss", "logits", "last_hidden_state", "hidden_states", "pooler_output", "sample", "attentions",
+        "prev_sample", "pred_original_sample", "image_embeds", "text_embeds", "sequences", "scores",
+        "latent_dist", "past_key_values", "encoder_last_hidden_state", "start_logits", "end_logits",
+        "pred_boxes", "pred_logits", "prediction_logits", "logits_per_image", "logits_per_text",
+    }
+)  # fmt: skip
+"""Fields of what a model returns that hold tensors."""
+
+DEVICE_NAME = re.compile(
+    r"(\w*_)?(device|devices|dev|gpu|gpus|gpu_id|cuda|rank|local_rank|device_id)(_\w+|\d+)?"
+)
+DTYPE_NAME = re.compile(r"(\w*_)?(dtype|type|precision)(_\w+)?")
+"""What ``.to`` is handed when the engine knows no more than the name."""
+
+ACCELERATORS = ("cuda", "xpu", "mps", "npu", "hpu", "xla", "mlu", "musa")
+"""Beginnings of device strings that are not the CPU."""
+
+TENSOR_ANNOTATIONS = frozenset(
+    {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "HalfTensor", "Float16Tensor", "ByteTensor",
+     "BFloat16Tensor", "DoubleTensor", "OptTensor", "TensorType"}
+)  # fmt: skip
+
+SHAPED_ANNOTATIONS = frozenset({"Float", "Int", "Bool", "Integer", "Num", "Shaped", "Inexact", "Annotated"})
+"""jaxtyping's generics, whose first argument is the tensor type."""
+
+NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool", "complex", "Number", "SupportsFloat"})
+SEQUENCE_ANNOTATIONS = frozenset(
+    {"list", "List", "tuple", "Tuple", "dict", "Dict", "set", "Set", "Sequence", "Iterable", "Mapping", "Iterator",
+     "OrderedDict", "MutableMapping", "Collection"}
+)  # fmt: skip
+"""Generic containers; the last argument is what they hold."""

@@ -1,0 +1,81 @@
+"""Walking ast trees faster than ``ast.walk``: only the fields that hold nodes worth visiting."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+# Fields that hold names, operators and constants, never a node with a place in the text.
+_LEAVES = """
+arg asname attr conversion ctx id is_async kind kwd_attrs level module name names op ops rest simple tag
+type_comment
+"""
+_LEAF_FIELDS = frozenset(_LEAVES.split())
+
+
+def _child_fields(node_class: type[object]) -> tuple[str, ...]:
+    if node_class is ast.Constant or node_class is ast.MatchSingleton:
+        return ()
+    # Lists of nodes hold None where something is left out: the key of ``**more`` in a dictionary.
+    return tuple(field for field in getattr(node_class, "_fields", ()) if field not in _LEAF_FIELDS)
+
+
+_CHILD_FIELDS: dict[type[object], tuple[str, ...]] = {}
+
+
+def child_fields(node_class: type[object]) -> tuple[str, ...]:
+    """The fields of a node class that can hold nodes."""
+    fields = _CHILD_FIELDS.get(node_class)
+    if fields is None:
+        fields = _CHILD_FIELDS[node_class] = _child_fields(node_class)
+    return fields
+
+
+def children(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes directly below a node, in the order of its fields."""
+    for field in child_fields(type(node)):
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST):
+                    yield item
+        elif isinstance(value, ast.AST):
+            yield value
+
+
+def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """Each node's parent below ``tree``."""
+    parents: dict[ast.AST, ast.AST] = {}
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        for child in children(node):
+            parents[child] = node
+            stack.append(child)
+    return parents
+
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+LoopNode = ast.For | ast.AsyncFor | ast.While
+
+
+def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below ``node`` that run with it: nested functions, lambdas and classes are named, not entered."""
+    stack = list(children(node))
+    while stack:
+        inner = stack.pop()
+        yield inner
+        if not isinstance(inner, FunctionNode | ast.Lambda | ast.ClassDef):
+            stack.extend(children(inner))
+
+
+def dotted(node: ast.expr) -> str | None:
+    """``self.net.weight`` for a chain of attributes on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))
