@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from warplint.static.tables import naming
-from warplint.static.tables.torch_methods import TENSOR_ONLY
+from warplint.static.tables.torch_methods import (
+    METADATA, MOVES, NUMBERS, READS, SAME_DEVICE, SIZES, TENSOR_ONLY, VIEWS,
+)
 from warplint.static.tree import children
 
 # A name that is made a tensor by one of these was none before.
@@ -19,39 +22,103 @@ _TAKES_LOSS = frozenset({"backward", "manual_backward", "scale"})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Names that are surely tensors, and names that are if what they come from worked on tensors."""
+    """Names that are surely tensors, names that are if what they come from worked on tensors, and names that
+    are used as no tensor is."""
 
     strong: frozenset[str]
     weak: frozenset[str]
+    against: frozenset[str]
 
 
 def evidence(root: ast.AST) -> Evidence:
     """Collect the evidence of a function, of everything below a node."""
-    strong: set[str] = set()
-    weak: set[str] = set()
-    converted: set[str] = set()
+    collector = _Collector()
     stack = [root]
     while stack:
         node = stack.pop()
-        if type(node) is ast.Attribute:
-            if type(node.value) is ast.Name:
-                if node.attr in TENSOR_ONLY:
-                    strong.add(node.value.id)
-                elif node.attr in _WEAK:
-                    weak.add(node.value.id)
-        elif type(node) is ast.Call and type(node.func) is ast.Attribute:
-            names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
-            if node.func.attr in _CONVERSIONS:
-                converted.update(names)
-            elif node.func.attr in _TAKES_LOSS:
-                # ``loss.backward()`` or ``accelerator.backward(loss)``.
-                strong.update(names or _receiver(node.func))
-            elif node.func.attr == "size":
-                strong.update(_receiver(node.func))
+        note = _NOTE.get(type(node))
+        if note is not None:
+            note(collector, node)
         stack.extend(children(node))
-    losses = {name for name in weak if naming.LOSS.fullmatch(name)}
-    return Evidence(frozenset(strong | losses) - converted, frozenset(weak) - converted)
+    return collector.result()
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self._strong: set[str] = set()
+        self._weak: set[str] = set()
+        self._against: set[str] = set()
+        self._converted: set[str] = set()
+
+    def result(self) -> Evidence:
+        losses = {name for name in self._weak if naming.LOSS.fullmatch(name)}
+        strong = (self._strong | losses) - self._converted
+        return Evidence(
+            frozenset(strong), frozenset(self._weak - self._converted), frozenset(self._against - strong)
+        )
+
+    def attribute(self, node: ast.Attribute) -> None:
+        if type(node.value) is ast.Name:
+            name = node.value.id
+            if node.attr in TENSOR_ONLY:
+                self._strong.add(name)
+            elif node.attr in _WEAK:
+                self._weak.add(name)
+            elif node.attr not in _KNOWN:
+                self._against.add(name)
+
+    def call(self, node: ast.Call) -> None:
+        names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
+        if isinstance(node.func, ast.Attribute):
+            method = node.func.attr
+            if method in _CONVERSIONS:
+                self._converted.update(names)
+            elif method in _TAKES_LOSS:
+                # ``loss.backward()`` or ``accelerator.backward(loss)``.
+                self._strong.update(names or _receiver(node.func))
+            elif method == "size":
+                self._strong.update(_receiver(node.func))
+        elif isinstance(node.func, ast.Name) and node.func.id == "range":
+            self._against.update(names)
+
+    def subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
+            if isinstance(node.slice.value, str):
+                self._against.add(node.value.id)
+
+    def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+        if isinstance(node.iter, ast.Name):
+            self._against.add(node.iter.id)
+
+    def test(self, node: ast.If | ast.While | ast.IfExp) -> None:
+        stack = [node.test]
+        while stack:
+            part = stack.pop()
+            if isinstance(part, ast.Name):
+                self._against.add(part.id)
+            elif isinstance(part, ast.BoolOp):
+                stack.extend(part.values)
+            elif isinstance(part, ast.UnaryOp):
+                stack.append(part.operand)
+            elif isinstance(part, ast.Compare) and not isinstance(part.ops[0], ast.Is | ast.IsNot):
+                stack.append(part.left)
 
 
 def _receiver(function: ast.Attribute) -> list[str]:
     return [function.value.id] if isinstance(function.value, ast.Name) and function.attr != "scale" else []
+
+
+_KNOWN = METADATA | VIEWS | SAME_DEVICE | MOVES | NUMBERS | SIZES | READS.keys()
+"""Attributes that speak for nothing: tensors have them, and arrays or modules too."""
+
+_NOTE: dict[type[ast.AST], Callable[..., None]] = {
+    ast.Attribute: _Collector.attribute,
+    ast.Call: _Collector.call,
+    ast.Subscript: _Collector.subscript,
+    ast.For: _Collector.loop,
+    ast.AsyncFor: _Collector.loop,
+    ast.comprehension: _Collector.loop,
+    ast.If: _Collector.test,
+    ast.While: _Collector.test,
+    ast.IfExp: _Collector.test,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from dataclasses import dataclass
 
 from warplint.source.span import Span
@@ -18,6 +19,8 @@ from warplint.static.tree import FunctionNode
 from warplint.static.use import Use, UseKind
 from warplint.static.uses import Uses
 from warplint.static.values import UNKNOWN, Value
+
+_PLACES_IN_FSTRINGS = sys.version_info >= (3, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,11 @@ class Facts:
             self._scopes[around] = scope
         return scope
 
+    def class_of(self, node: ast.expr) -> ast.ClassDef | None:
+        """The class statement in this file that the expression's value is an instance of."""
+        qualified = self.value(node).qualified
+        return None if qualified is None else self._knowledge.class_node(qualified)
+
     def hotness(self, node: ast.AST) -> Hotness:
         """How often the place runs, through callers in the same file."""
         return self._knowledge.block_heat(self._block(node)).hotness
@@ -184,13 +192,25 @@ class Facts:
         return current
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        """The node's range in the whole file's text."""
+        """The node's range in the whole file's text; inside an f-string, before Python 3.12, that of the string."""
+        if not _PLACES_IN_FSTRINGS:
+            node = self._fstring_around(node) or node
         above = self._chunk(node).line - 1
         assert node.end_lineno is not None and node.end_col_offset is not None, "parsing sets end positions"
         return Span(
             self._source.offset(node.lineno + above, node.col_offset),
             self._source.offset(node.end_lineno + above, node.end_col_offset),
         )
+
+    def _fstring_around(self, node: ast.AST) -> ast.JoinedStr | None:
+        """The outermost f-string around a node: older parsers put what is inside it in the wrong place."""
+        found = None
+        current = self.parent(node)
+        while isinstance(current, ast.expr | ast.keyword | ast.comprehension):
+            if isinstance(current, ast.JoinedStr):
+                found = current
+            current = self.parent(current)
+        return found
 
     def _chunk(self, node: ast.AST) -> Placed:
         """The chunk a node belongs to: mostly that of the last question."""

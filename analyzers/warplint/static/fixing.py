@@ -170,8 +170,9 @@ def _changes_only_the_site(text: str, edit: Edit, node: ast.expr, facts: Facts) 
 
 def _indentation(text: str, offset: int) -> str:
     """The blanks before a statement, or none for one that follows something else on its line."""
-    line = LINE_END.split(text[:offset])[-1]
-    return line if not line.strip(" \t\f") else ""
+    # A form feed starts the count of blanks anew.
+    line = LINE_END.split(text[:offset])[-1].rpartition("\f")[2]
+    return line if not line.strip(" \t") else ""
 
 
 def _parsed(statement: str, indent: str) -> ast.stmt:

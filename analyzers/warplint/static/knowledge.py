@@ -236,6 +236,18 @@ class Knowledge:
         role = self.index.class_roles.role(outline) if outline is not None else None
         return Value(_KINDS.get(role or "", Kind.UNKNOWN), qualified=owner)
 
+    def class_node(self, qualified: str) -> ast.ClassDef | None:
+        """The statement of a class of this file."""
+        found = self.ask("class_node", qualified)
+        assert found is None or isinstance(found, ast.ClassDef)
+        return found
+
+    def _class_node(self, qualified: str) -> ast.ClassDef | None:
+        if not qualified.startswith(domain.THIS_FILE):
+            return None
+        outline = self.index.classes.get(qualified.removeprefix(domain.THIS_FILE))
+        return outline.node if outline is not None else None
+
     def attribute(self, owner: str, name: str) -> Value:
         found = self.ask("attribute", owner, name)
         assert isinstance(found, Value)
@@ -308,6 +320,8 @@ class Knowledge:
                 if place is Place.UNKNOWN and likely:
                     place = Place.LIKELY_ACCELERATOR
                 value = value.with_(place=place, like=argument.arg, origin=None)
+            elif value.kind is Kind.MODULE and value.place is Place.UNKNOWN and likely:
+                value = value.with_(place=Place.LIKELY_ACCELERATOR)
             env[argument.arg] = Binding(value, ())
         if owner is not None and node.args.args and not _is_static(node):
             first = node.args.args[0].arg
@@ -397,7 +411,8 @@ def _from_outside(value: Value, is_module: bool) -> Value:
     if value.kind is Kind.TENSOR and is_module and value.qualified in torch_functions.PARAMETERS:
         return domain.tensor(Place.LIKELY_ACCELERATOR, None, value.ndim, value.dtype)
     if value.kind is Kind.MODULE:
-        return value.with_(place=Place.UNKNOWN)
+        # Where the whole was moved to, its parts went along.
+        return value.with_(place=Place.LIKELY_ACCELERATOR)
     return domain.anonymous(value)
 
 

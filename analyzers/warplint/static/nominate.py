@@ -21,6 +21,7 @@ class Nominator:
         self._methods: dict[str, list[Rule]] = defaultdict(list)
         self._builtins: dict[str, list[Rule]] = defaultdict(list)
         self._conditions = [rule for rule in rules if rule.wants.conditions]
+        self._formats = [rule for rule in rules if rule.wants.formats]
         for rule in rules:
             for name in rule.wants.calls:
                 self._calls[name].append(rule)
@@ -62,11 +63,12 @@ class Nominator:
                 if name is not None:
                     for rule in self._calls.get(name, ()):
                         yield rule, node
-        if self._conditions:
-            for test in outline.conditions:
-                if may_be_tensor(test):
-                    for rule in self._conditions:
-                        yield rule, test
+        for test in filter(may_be_tensor, outline.conditions if self._conditions else ()):
+            for rule in self._conditions:
+                yield rule, test
+        for text in filter(may_be_tensor, outline.formats if self._formats else ()):
+            for rule in self._formats:
+                yield rule, text
 
 
 _NEVER = frozenset(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from warplint.static.tree import FunctionNode, child_fields
@@ -102,8 +102,10 @@ class Outline:
         self.calls: list[CallSite] = []
         self.loops: list[Block] = []
         self.conditions: list[ast.expr] = []
+        self.formats: list[ast.expr] = []
         self.globals: dict[str, list[ast.stmt]] = {}
         self._class: ClassOutline | None = None
+        self._tests: set[ast.AST] = set()
         self._statements(tree.body, self.top)
 
     def _statements(self, body: list[ast.stmt], block: Block) -> None:
@@ -254,13 +256,11 @@ class Outline:
         self._simple(statement, block)
 
     def _condition(self, test: ast.expr) -> None:
-        """Note the expressions whose truth a test asks for: ``and``, ``or`` and ``not`` are looked through."""
+        """Note an expression whose truth is asked for; of ``and``, ``or`` and ``not`` the operands are noted."""
         if isinstance(test, ast.BoolOp):
-            # Its operands are noted when the expression itself is walked.
-            return
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return
-        self.conditions.append(test)
+            self._tests.add(test)
+        elif not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
+            self.conditions.append(test)
 
     def _expressions(self, roots: Iterable[ast.AST], block: Block) -> None:
         stack = list(roots)
@@ -269,26 +269,34 @@ class Outline:
             kind = type(node)
             if kind is ast.Name or kind is ast.Constant:
                 continue
-            if kind is ast.Call:
-                self._call(node, block)  # type: ignore[arg-type]
-            elif kind is ast.BoolOp:
-                # The last operand of a value ``a or b`` is not asked for its truth, but tests end here too.
-                for operand in node.values:  # type: ignore[attr-defined]
-                    self._condition(operand)
-            elif kind is ast.UnaryOp:
-                if type(node.op) is ast.Not:  # type: ignore[attr-defined]
-                    self._condition(node.operand)  # type: ignore[attr-defined]
-            elif kind is ast.IfExp:
-                self._condition(node.test)  # type: ignore[attr-defined]
-            elif kind is ast.comprehension:
-                for test in node.ifs:  # type: ignore[attr-defined]
-                    self._condition(test)
+            note = _NOTE.get(kind)
+            if note is not None:
+                note(self, node, block)
             for name in child_fields(kind):
                 value = getattr(node, name)
                 if type(value) is list:
                     stack.extend(value)
                 elif value is not None:
                     stack.append(value)
+
+    def _boolean(self, node: ast.BoolOp, block: Block) -> None:
+        # The last operand of a mere value ``a or b`` is not asked for its truth.
+        for operand in node.values if node in self._tests else node.values[:-1]:
+            self._condition(operand)
+
+    def _unary(self, node: ast.UnaryOp, block: Block) -> None:
+        if isinstance(node.op, ast.Not):
+            self._condition(node.operand)
+
+    def _choice(self, node: ast.IfExp, block: Block) -> None:
+        self._condition(node.test)
+
+    def _comprehension(self, node: ast.comprehension, block: Block) -> None:
+        for test in node.ifs:
+            self._condition(test)
+
+    def _format(self, node: ast.FormattedValue, block: Block) -> None:
+        self.formats.append(node.value)
 
     def _call(self, node: ast.Call, block: Block) -> None:
         named = _called(node.func)
@@ -369,5 +377,15 @@ _VISIT = {
     ast.Match: Outline._match,
     ast.Assert: Outline._assert,
 }
+
+_NOTE: dict[type[ast.AST], Callable[..., None]] = {
+    ast.Call: Outline._call,
+    ast.BoolOp: Outline._boolean,
+    ast.UnaryOp: Outline._unary,
+    ast.IfExp: Outline._choice,
+    ast.comprehension: Outline._comprehension,
+    ast.FormattedValue: Outline._format,
+}
+
 if hasattr(ast, "TryStar"):
     _VISIT[ast.TryStar] = Outline._try

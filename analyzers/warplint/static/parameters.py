@@ -37,9 +37,16 @@ def value_of(
     name = argument.arg
     if name in known.strong:
         return domain.tensor()
-    if forward and naming.TENSOR_PARAMETER.fullmatch(name):
+    if forward and name not in known.against and _may_be_tensor(name, default):
         return domain.tensor()
     return _by_name(name)
+
+
+def _may_be_tensor(name: str, default: ast.expr | None) -> bool:
+    """Whether a module's input is a tensor, nothing else being known: what has a default needs a telling name."""
+    if naming.TENSOR_PARAMETER.fullmatch(name):
+        return True
+    return default is None and not naming.OTHER_PARAMETER.fullmatch(name)
 
 
 def _by_name(name: str) -> Value:

@@ -91,10 +91,11 @@ class Uses:
             yield Use(UseKind.RETURNED, parent)
         elif isinstance(parent, ast.If | ast.While | ast.Assert | ast.FormattedValue | ast.Raise):
             yield Use(UseKind.HOST, node)
-        elif isinstance(parent, ast.For | ast.AsyncFor | ast.comprehension):
-            # ``in`` a comprehension stands what is iterated, after ``if`` a condition: both are read by Python.
-            if node is not parent.target:
-                yield Use(UseKind.HOST, node)
+        elif isinstance(parent, ast.For | ast.AsyncFor):
+            yield Use(UseKind.HOST, parent)
+        elif isinstance(parent, ast.comprehension):
+            # After ``in`` stands what is iterated, after ``if`` a condition: both are read by Python.
+            yield Use(UseKind.HOST, node)
         elif isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             yield Use(UseKind.STORED, parent)
         elif isinstance(parent, ast.withitem | ast.Lambda):

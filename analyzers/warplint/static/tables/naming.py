@@ -17,6 +17,16 @@ TENSOR_PARAMETER = re.compile(
 )
 """Parameters of a module's ``forward`` that are tensors when nothing speaks against it."""
 
+OTHER_PARAMETER = re.compile(
+    r"self|cls|ctx|n|h|w|c|b|i|j|idx|index|indices|height|width|size|step|steps|epoch|layer|layers|name|names|mode|dim"
+    r"|dims|axis|batch|data|config|cfg|args|opts?|options|kwargs|sample|samples|info|lengths|text|texts|strings?"
+    r"|prompts?|graphs?|g|device|dtype|shape|fn|func|function|method|key|item|items|optimizer|model|net|module|state"
+    r"|cache|callback|level|stage|training|(n|num|use|is|return|with|do|max|min|has|should|enable|output)_\w+"
+    r"|\w+_(size|sizes|shape|shapes|len|length|lengths|dim|idx|index|id|name|names|type|mode|list|dict|metas?|fn|func"
+    r"|cfg|config|args|kwargs|ratio|rate|prob|step|steps|epoch|info|path|cache)"
+)
+"""Parameters of a module's ``forward`` that are mostly no tensors."""
+
 LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
 """Results of unknown calls that are tensors when a tensor's method is called on them."""
 
