@@ -176,11 +176,10 @@ def _indentation(text: str, offset: int) -> str:
 
 
 def _parsed(statement: str, indent: str) -> ast.stmt:
-    """One statement as ast, wherever it stands: in a block of its own, an ``elif`` as an ``if``."""
+    """One statement as ast: an indented one is parsed in a block of its own, an ``elif`` as an ``if``."""
     statement = re.sub(r"\Aelif\b", "if", statement)
-    block = ast.parse(f"if 1:\n{indent or ' '}{statement}").body[0]
-    assert isinstance(block, ast.If)
-    return block.body[0]
+    parsed = ast.parse(f"if 1:\n{indent}{statement}" if indent else statement).body[0]
+    return parsed.body[0] if indent and isinstance(parsed, ast.If) else parsed
 
 
 def _shape(tree: object, site: ast.AST | None = None, instead: ast.AST | None = None) -> Iterator[object]:

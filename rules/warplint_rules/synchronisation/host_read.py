@@ -113,7 +113,7 @@ def train(model, loader, optimizer, logger):
         loss = model(batch.to("cuda")).square().mean()
         loss.backward()
         optimizer.step()
-        logger.info(f"loss {«loss»:.4f}")
+        logger.info(«f"loss {loss:.4f}"»)
 """,
         ),
         Example(
@@ -366,7 +366,7 @@ def run_epoch(model, loader, optimizer):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
         confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
-        return Verdict(node, _message(node, read, facts), confidence)
+        return Verdict(_shown(node, facts), _message(node, read, facts), confidence)
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:
@@ -380,6 +380,13 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
         yield from node.args
     else:
         yield node
+
+
+def _shown(node: ast.expr, facts: Facts) -> ast.expr:
+    """What to underline: an f-string as a whole, since its parts have no place before Python 3.12."""
+    value = facts.parent(node)
+    text = facts.parent(value) if isinstance(value, ast.FormattedValue) else None
+    return text if isinstance(text, ast.JoinedStr) else node
 
 
 def _goes_to_the_cpu(call: ast.Call) -> bool:
