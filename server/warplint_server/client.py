@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 
 from warplint_server.diagnostics import diagnostics
 from warplint_server.document import Document, Results
@@ -28,10 +27,7 @@ class Client:
 
     def refresh(self) -> None:
         """Ask a client that pulls to do so again; to others the new results are sent when they are there."""
-        capabilities = self._server.client_capabilities
-        if self._server.pulls and get_capability(
-            capabilities, "workspace.diagnostics.refresh_support", False
-        ):
+        if self._server.pulls:
             self._server.workspace_diagnostic_refresh(None)
 
     def warn(self, message: str) -> None:

@@ -48,7 +48,8 @@ def diagnostic(uri: str, results: Results, finding: Finding, positions: Position
                 types.Location(uri, positions.range(results.source, related.span)), related.message
             )
             for related in finding.related
-        ],
+        ]
+        or None,
         data={
             "name": finding.name,
             "confidence": finding.confidence.value,

@@ -23,7 +23,7 @@ from warplint_server.session import Session
 def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     """Begin the session. pygls answers, from the features that are registered when this returns."""
     capabilities = params.capabilities
-    server.pulls = get_capability(capabilities, "text_document.diagnostic") is not None
+    server.pulls = _pulls(capabilities)
     server.resolves_edits = "edit" in get_capability(
         capabilities, "text_document.code_action.resolve_support.properties", []
     )
@@ -33,6 +33,16 @@ def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     encoding = types.PositionEncodingKind(server.workspace.position_encoding or "utf-16").value
     server.session = Session(Client(server), Positions(encoding), _folders(params))
     leave_with(params.process_id)
+
+
+def _pulls(capabilities: types.ClientCapabilities) -> bool:
+    """Whether to wait for the client's requests for diagnostics.
+
+    One that cannot be asked to repeat them (Neovim) would not hear of a new capture before the next edit.
+    """
+    return get_capability(capabilities, "text_document.diagnostic") is not None and bool(
+        get_capability(capabilities, "workspace.diagnostics.refresh_support", False)
+    )
 
 
 def initialized(server: WarplintServer, params: types.InitializedParams) -> None:

@@ -33,7 +33,7 @@ FEATURES: dict[str, tuple[Handler, object]] = {
     types.TEXT_DOCUMENT_HOVER: (hover.hover, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (
         code_action.code_action,
-        types.CodeActionOptions(code_action_kinds=code_action.KINDS),
+        types.CodeActionOptions(code_action_kinds=code_action.KINDS, resolve_provider=True),
     ),
     types.CODE_ACTION_RESOLVE: (code_action.resolve, None),
 }

@@ -123,6 +123,7 @@ class Editor:
 def client_capabilities(
     *,
     pulls: bool = False,
+    refreshes: bool = True,
     resolves: bool = False,
     watches: bool = False,
     encodings: Sequence[types.PositionEncodingKind] = (),
@@ -141,7 +142,7 @@ def client_capabilities(
         ),
         workspace=types.WorkspaceClientCapabilities(
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
-            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
+            diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refreshes),
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
                 dynamic_registration=watches, relative_pattern_support=True
             ),

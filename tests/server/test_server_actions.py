@@ -25,6 +25,8 @@ async def quick_fixes(session: Editor, uri: str, where: types.Range) -> list[typ
 async def test_a_quick_fix_makes_the_expected_text(project: Path, resolves: bool) -> None:
     async with editor(project, capabilities=client_capabilities(resolves=resolves)) as session:
         uri = session.open(project / "model.py", ROTARY)
+        assert isinstance(session.capabilities.code_action_provider, types.CodeActionOptions)
+        assert session.capabilities.code_action_provider.resolve_provider
         fix, ignore = await quick_fixes(session, uri, ON_ROTARY)
         assert fix.is_preferred
         assert fix.diagnostics is not None

@@ -38,7 +38,7 @@ async def test_the_code_leads_to_the_rule_s_documentation(project: Path) -> None
     assert "WL101" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("recorded", ["visual_studio_code", "neovim@0.6.1", "emacs"])
+@pytest.mark.parametrize("recorded", ["visual_studio_code", "neovim", "emacs"])
 async def test_recorded_clients_get_diagnostics(project: Path, recorded: str) -> None:
     capabilities = pytest_lsp.client_capabilities(recorded)
     async with editor(project, capabilities=capabilities) as session:
@@ -141,9 +141,15 @@ async def test_a_client_that_pulls_is_not_sent_anything_unasked(project: Path) -
         assert not session.published
 
 
-async def test_a_client_that_does_not_pull_is_not_offered_it(project: Path) -> None:
-    async with editor(project) as session:
+@pytest.mark.parametrize(
+    "capabilities", [client_capabilities(), client_capabilities(pulls=True, refreshes=False)]
+)
+async def test_a_client_that_cannot_be_asked_to_pull_again_is_sent_diagnostics(
+    project: Path, capabilities: types.ClientCapabilities
+) -> None:
+    async with editor(project, capabilities=capabilities) as session:
         assert session.capabilities.diagnostic_provider is None
+        assert await session.diagnostics(session.open(written(project, ROTARY)))
 
 
 async def pulled(session: Editor, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
