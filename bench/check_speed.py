@@ -4,7 +4,7 @@
 
 The peer is any command that takes the paths as its last words; TorchFix (``pip install torchfix`` into an
 environment of its own, since it pins an old libcst) is what the recorded results were made with. The two run
-in turn; printed are each one's median seconds, lines per second, and the ratio. Output is discarded, exit codes
+in turn; printed are the median seconds, lines per second, and the ratio. Output is discarded, exit codes
 are not: a peer that fails to run is an error.
 """
 
