@@ -136,6 +136,7 @@ class _Run:
     def _judged(self, placed: Placed) -> Told:
         """Ask the rules about every site of a chunk."""
         found: list[tuple[Finding, Rule, ast.expr]] = []
+        self._facts.begin(placed)
         with self._knowledge.listening() as asked:
             nominated = self._nominator.sites(
                 placed.chunk.outline, self._interesting, self._facts.qualified, self._facts.is_builtin

@@ -10,7 +10,7 @@ from warplint.static.tables import naming
 from warplint.static.tables.torch_methods import (
     METADATA, MOVES, NUMBERS, READS, SAME_DEVICE, SIZES, TENSOR_ONLY, VIEWS,
 )
-from warplint.static.tree import children
+from warplint.static.tree import descendants
 
 # A name that is made a tensor by one of these was none before.
 _CONVERSIONS = frozenset(
@@ -33,13 +33,10 @@ class Evidence:
 def evidence(root: ast.AST) -> Evidence:
     """Collect the evidence of a function, of everything below a node."""
     collector = _Collector()
-    stack = [root]
-    while stack:
-        node = stack.pop()
+    for node in descendants(root):
         note = _NOTE.get(type(node))
         if note is not None:
             note(collector, node)
-        stack.extend(children(node))
     return collector.result()
 
 

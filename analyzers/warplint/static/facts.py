@@ -88,13 +88,16 @@ class Facts:
         """Whether a name is Python's own, bound by nothing around it."""
         if not hasattr(builtins, node.id) or self._knowledge.binds(node.id):
             return False
+        if node.id not in self._chunk(node).chunk.outline.local_names:
+            return True
         return all(node.id not in self._scope(around).bound for around in self._scoped(node))
 
     def _target(self, node: ast.Name) -> str | None:
-        for around in self._scoped(node):
-            scope = self._scope(around)
-            if node.id in scope.bound:
-                return scope.imports.get(node.id)
+        if node.id in self._chunk(node).chunk.outline.local_names:
+            for around in self._scoped(node):
+                scope = self._scope(around)
+                if node.id in scope.bound:
+                    return scope.imports.get(node.id)
         return self._knowledge.alias(node.id)
 
     def _scoped(self, node: ast.Name) -> list[ast.AST]:
@@ -135,6 +138,9 @@ class Facts:
 
     def _block(self, node: ast.AST) -> Block:
         """The block a node runs in: a ``while`` asks its test in each round."""
+        block = self._home.chunk.outline.blocks.get(node)
+        if block is not None:
+            return block
         outline = self._chunk(node).chunk.outline
         current: ast.AST | None = node
         below = node
@@ -170,13 +176,7 @@ class Facts:
         return current
 
     def _function(self, node: ast.AST) -> FunctionOutline | None:
-        by_node = self._chunk(node).chunk.outline.by_node
-        below, current = node, self.parent(node)
-        while current is not None:
-            if current in by_node and _runs_inside(current, below):
-                return by_node[current]
-            below, current = current, self.parent(current)
-        return None
+        return self._block(node).function
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for a top-level statement."""
@@ -212,21 +212,19 @@ class Facts:
             current = self.parent(current)
         return found
 
+    def begin(self, placed: Placed) -> None:
+        """Say which chunk the next questions are about."""
+        self._home = placed
+
     def _chunk(self, node: ast.AST) -> Placed:
         """The chunk a node belongs to: mostly that of the last question."""
-        if node in self._home.chunk.parents:
+        if node in self._home.chunk.outline.blocks or node in self._home.chunk.parents:
             return self._home
         for placed in self._knowledge.index.chunks:
             if node in placed.chunk.parents:
                 self._home = placed
                 return placed
         raise ValueError("the node belongs to another module or version")
-
-
-def _runs_inside(function: ast.AST, part: ast.AST) -> bool:
-    """Whether a part of a function statement runs with its body: decorators, defaults and annotations do not."""
-    assert isinstance(function, FunctionNode)
-    return part in function.body
 
 
 __all__ = ["Facts", "FunctionFacts", "Role", "Use", "UseKind"]

@@ -13,7 +13,7 @@ from warplint.static import domain
 from warplint.static.annotations import annotated
 from warplint.static.evaluate import Binding, Env, Evaluator
 from warplint.static.names import canonical
-from warplint.static.outline import imported
+from warplint.static.outline import imported, pattern_names
 from warplint.static.tree import FunctionNode, dotted
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
@@ -262,10 +262,7 @@ class Flow(Evaluator):
         ends: list[Env | None] = [dict(env)]
         for case in statement.cases:
             current = dict(env)
-            for node in ast.walk(case.pattern):
-                name = getattr(node, "name", None) or getattr(node, "rest", None)
-                if isinstance(name, str):
-                    current[name] = Binding(UNKNOWN, ())
+            current.update(dict.fromkeys(pattern_names(case.pattern), Binding(UNKNOWN, ())))
             if case.guard is not None:
                 self.value(case.guard, current)
             ends.append(self.run(case.body, current))

@@ -166,7 +166,8 @@ class HotnessMap:
     def _settle(self) -> None:
         """Let heat flow along calls until nothing changes; the lattice is low, so that is soon."""
         functions = self._index.all_functions
-        self._function_heat = {function: self._own_heat(function) for function in functions}
+        self._own = {function: self._own_heat(function) for function in functions}
+        self._function_heat = dict(self._own)
         for _ in range(len(_ORDER) * 2):
             self._block_heat = {}
             settled = {function: self._flow(function) for function in functions}
@@ -200,7 +201,7 @@ class HotnessMap:
         return any(self._loop_kind(loop) is not None for loop in function.loops)
 
     def _flow(self, function: FunctionOutline) -> Heat:
-        own = self._own_heat(function)
+        own = self._own[function]
         if roles.is_construction(function) or roles.is_cached(function):
             return own
         callers = self._index.callers.get(function, [])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from warplint.static.tree import FunctionNode, child_fields
@@ -89,7 +89,12 @@ class Import:
 
 
 class Outline:
-    """See the module; ``blocks`` maps each statement to the block it stands in."""
+    """See the module.
+
+    ``blocks`` maps each statement, call, condition and formatted value to the block it runs in, ``own_block``
+    functions and loops to the block of their body. ``local_names`` are all names that something below module
+    level binds.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
         self.top = Block(BlockKind.TOP, tree, None, None)
@@ -104,6 +109,7 @@ class Outline:
         self.conditions: list[ast.expr] = []
         self.formats: list[ast.expr] = []
         self.globals: dict[str, list[ast.stmt]] = {}
+        self.local_names: set[str] = set()
         self._class: ClassOutline | None = None
         self._tests: set[ast.AST] = set()
         self._statements(tree.body, self.top)
@@ -138,6 +144,8 @@ class Outline:
         if isinstance(target, ast.Name):
             if block.function is None and self._class is None:
                 self.globals.setdefault(target.id, []).append(statement)
+            else:
+                self.local_names.add(target.id)
         elif isinstance(target, ast.Attribute):
             function = block.function
             if function is not None and function.class_ is not None and isinstance(target.value, ast.Name):
@@ -155,6 +163,8 @@ class Outline:
         assert isinstance(statement, (ast.Import, ast.ImportFrom))
         for alias, target in imported(statement).items():
             self.imports.append(Import(alias, target, block.function))
+            if block.function is not None:
+                self.local_names.add(alias)
 
     def _function(self, statement: ast.stmt, block: Block) -> None:
         assert isinstance(statement, FunctionNode)
@@ -168,7 +178,10 @@ class Outline:
             owner.methods[statement.name] = function
         elif outer is None:
             self.globals.setdefault(statement.name, []).append(statement)
+        else:
+            self.local_names.add(statement.name)
         arguments = statement.args
+        self._parameters(arguments)
         defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         self._expressions([*statement.decorator_list, *defaults], block)
         inside = Block(BlockKind.FUNCTION, statement, block, function)
@@ -177,11 +190,18 @@ class Outline:
         self._statements(statement.body, inside)
         self._class = kept
 
+    def _parameters(self, arguments: ast.arguments) -> None:
+        plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        extra = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+        self.local_names.update(argument.arg for argument in [*plain, *extra])
+
     def _class_statement(self, statement: ast.stmt, block: Block) -> None:
         assert isinstance(statement, ast.ClassDef)
         self._expressions([*statement.decorator_list, *statement.bases], block)
         if block.function is None and self._class is None:
             self.globals.setdefault(statement.name, []).append(statement)
+        else:
+            self.local_names.add(statement.name)
         name = f"{self._class.name}.{statement.name}" if self._class else statement.name
         owner = ClassOutline(name, statement, block.function)
         self.classes.append(owner)
@@ -193,7 +213,7 @@ class Outline:
         # ``elif`` chains are walked level by level: generated ones are deeper than Python's stack.
         while True:
             assert isinstance(statement, ast.If)
-            self._condition(statement.test)
+            self._condition(statement.test, block)
             self._expressions([statement.test], block)
             self._inner(statement.body, BlockKind.TAKEN, statement, block)
             rest = statement.orelse
@@ -218,7 +238,7 @@ class Outline:
         if block.function is not None:
             block.function.loops.append(loop)
         if isinstance(statement, ast.While):
-            self._condition(statement.test)
+            self._condition(statement.test, loop)
             self._expressions([statement.test], loop)
         else:
             self._target(statement.target, statement, block)
@@ -237,6 +257,8 @@ class Outline:
     def _try(self, statement: ast.stmt, block: Block) -> None:
         self._statements(getattr(statement, "body"), block)  # noqa: B009
         for handler in statement.handlers:  # type: ignore[attr-defined]
+            if handler.name is not None:
+                self.local_names.add(handler.name)
             self._inner(handler.body, BlockKind.HANDLER, handler, block)
         self._statements(statement.orelse, block)  # type: ignore[attr-defined]
         self._statements(statement.finalbody, block)  # type: ignore[attr-defined]
@@ -245,22 +267,24 @@ class Outline:
         assert isinstance(statement, ast.Match)
         self._expressions([statement.subject], block)
         for case in statement.cases:
+            self.local_names.update(pattern_names(case.pattern))
             if case.guard is not None:
-                self._condition(case.guard)
+                self._condition(case.guard, block)
                 self._expressions([case.guard], block)
             self._statements(case.body, block)
 
     def _assert(self, statement: ast.stmt, block: Block) -> None:
         assert isinstance(statement, ast.Assert)
-        self._condition(statement.test)
+        self._condition(statement.test, block)
         self._simple(statement, block)
 
-    def _condition(self, test: ast.expr) -> None:
+    def _condition(self, test: ast.expr, block: Block) -> None:
         """Note an expression whose truth is asked for; of ``and``, ``or`` and ``not`` the operands are noted."""
         if isinstance(test, ast.BoolOp):
             self._tests.add(test)
         elif not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
             self.conditions.append(test)
+            self.blocks[test] = block
 
     def _expressions(self, roots: Iterable[ast.AST], block: Block) -> None:
         stack = list(roots)
@@ -282,23 +306,34 @@ class Outline:
     def _boolean(self, node: ast.BoolOp, block: Block) -> None:
         # The last operand of a mere value ``a or b`` is not asked for its truth.
         for operand in node.values if node in self._tests else node.values[:-1]:
-            self._condition(operand)
+            self._condition(operand, block)
 
     def _unary(self, node: ast.UnaryOp, block: Block) -> None:
         if isinstance(node.op, ast.Not):
-            self._condition(node.operand)
+            self._condition(node.operand, block)
 
     def _choice(self, node: ast.IfExp, block: Block) -> None:
-        self._condition(node.test)
+        self._condition(node.test, block)
 
     def _comprehension(self, node: ast.comprehension, block: Block) -> None:
+        for name in ast.walk(node.target):
+            if isinstance(name, ast.Name):
+                self.local_names.add(name.id)
         for test in node.ifs:
-            self._condition(test)
+            self._condition(test, block)
 
     def _format(self, node: ast.FormattedValue, block: Block) -> None:
         self.formats.append(node.value)
+        self.blocks[node.value] = block
+
+    def _walrus(self, node: ast.NamedExpr, block: Block) -> None:
+        self.local_names.add(node.target.id)
+
+    def _lambda(self, node: ast.Lambda, block: Block) -> None:
+        self._parameters(node.args)
 
     def _call(self, node: ast.Call, block: Block) -> None:
+        self.blocks[node] = block
         named = _called(node.func)
         if named is not None:
             self._note_call(CallSite(*named, node, block))
@@ -347,6 +382,14 @@ def _called(function: ast.expr) -> tuple[str, str | None] | None:
     return None
 
 
+def pattern_names(pattern: ast.pattern) -> Iterator[str]:
+    """The names that a ``case`` binds."""
+    for node in ast.walk(pattern):
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        if isinstance(name, str):
+            yield name
+
+
 def _leaves(body: list[ast.stmt]) -> str | None:
     return _LEAVING.get(type(body[-1])) if body else None
 
@@ -385,6 +428,8 @@ _NOTE: dict[type[ast.AST], Callable[..., None]] = {
     ast.IfExp: Outline._choice,
     ast.comprehension: Outline._comprehension,
     ast.FormattedValue: Outline._format,
+    ast.NamedExpr: Outline._walrus,
+    ast.Lambda: Outline._lambda,
 }
 
 if hasattr(ast, "TryStar"):

@@ -49,10 +49,32 @@ def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     stack = [tree]
     while stack:
         node = stack.pop()
-        for child in children(node):
-            parents[child] = node
-            stack.append(child)
+        for field in child_fields(type(node)):
+            value = getattr(node, field, None)
+            if value is None:
+                continue
+            for child in value if type(value) is list else (value,):
+                if child is not None:
+                    parents[child] = node
+                    if type(child) is not ast.Name and type(child) is not ast.Constant:
+                        stack.append(child)
     return parents
+
+
+def descendants(root: ast.AST) -> Iterator[ast.AST]:
+    """Every node below ``root`` but names and constants, in no order."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        for field in child_fields(type(node)):
+            value = getattr(node, field, None)
+            if value is None:
+                continue
+            for child in value if type(value) is list else (value,):
+                kind = type(child)
+                if kind is not ast.Name and kind is not ast.Constant and child is not None:
+                    yield child
+                    stack.append(child)
 
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
