@@ -133,6 +133,13 @@ def test_backward_on_the_calling_thread() -> None:
     assert case.phase(MAIN, 115) is Phase.FORWARD
 
 
+def test_backward_on_a_second_thread_is_that_threads_line() -> None:
+    trace = TraceBuilder()
+    trace.node("torch::autograd::AccumulateGrad", 150, 160, OTHER)
+    case = Case(trace, {MAIN: [(0, 2)], OTHER: [(0, 9)]})
+    assert case.line(OTHER, 155) == 9
+
+
 def test_reentrant_backward_inside_a_node_keeps_both_apart() -> None:
     trace = TraceBuilder()
     trace.op("aten::exp", 10, 15, sequence=1)

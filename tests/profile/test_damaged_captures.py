@@ -72,6 +72,33 @@ def test_killed_inside_a_later_window_the_finished_ones_stand(
     assert "the process ended inside window 1: its GPU records are lost" in profile.notes
 
 
+def test_killed_inside_a_later_window_without_a_gpu(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.events.clear()
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", signal=9).write(tmp_path)
+    writer = RawWriter(tmp_path / raw_name(0, 1))
+    capture.write_head(writer)
+    capture.write_window(writer, tmp_path, 0)
+    writer.write_json(Record.WINDOW_OPEN, {"window": 1, "t_ns": host_ns(500)})
+    writer.write_lines(MAIN, array("q", [host_ns(500), 1, 2, host_ns(900), 0, 0]))
+    writer.close()
+    assert (join(tmp_path).totals.steps, join(tmp_path).totals.wall_us) == (1, 100)
+
+
+def test_a_window_whose_trace_is_lost_does_not_count_beside_one_that_has_its_own(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0").write(tmp_path)
+    writer = RawWriter(tmp_path / raw_name(0, 1))
+    capture.write_head(writer)
+    capture.write_window(writer, tmp_path, 0)
+    capture.window, capture.steps, capture.lines = (500, 700), [500, 700], {MAIN: [(500, 2)]}
+    capture.write_window(writer, tmp_path, 1)
+    writer.close()
+    (tmp_path / trace_name(0, 1, 1)).unlink()
+    totals = join(tmp_path).totals
+    assert (totals.steps, totals.wall_us, totals.gpu_busy_us, totals.gpu_idle_us) == (1, 100, 30, 70)
+
+
 @pytest.mark.parametrize("content", [None, b"", b'{"traceEvents": [{"ph"', b"\x00" * 100])
 def test_lost_trace_leaves_the_lines(content: bytes | None, capture: CaptureBuilder, tmp_path: Path) -> None:
     folder = capture.write(tmp_path / "capture")

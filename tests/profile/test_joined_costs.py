@@ -94,6 +94,12 @@ def test_loading_data_is_the_cause_whatever_the_loader_does(capture: CaptureBuil
     assert idle(joined(capture, tmp_path), 1) == {"data": 70, "host": 20}
 
 
+def test_data_loaded_ahead_on_another_thread_is_no_cause(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.kernel(0, 0, 10, 1)
+    capture.trace.annotation("enumerate(DataLoader)#Prefetch.__next__", 100, 200, thread=999)
+    assert idle(joined(capture, tmp_path), 2) == {"host": 100}
+
+
 def test_an_operator_is_launching_when_it_launches_and_host_work_when_not(
     capture: CaptureBuilder, tmp_path: Path
 ) -> None:

@@ -32,6 +32,15 @@ def test_times_are_exact_nanoseconds_where_floats_are_coarse() -> None:
     assert trace.operators.end[1] - trace.operators.start[1] == 12345
 
 
+def test_every_thousandth_of_a_microsecond_is_told_apart() -> None:
+    events = [
+        {"ph": "X", "cat": "cpu_op", "name": "a", "tid": 1, "ts": float(f"5112915954084.{part:03}"), "dur": 1}
+        for part in range(1000)
+    ]
+    trace = parse_trace(json.dumps({"traceEvents": events}))
+    assert list(trace.operators.start) == list(range(1000))
+
+
 def test_device_work_by_category() -> None:
     builder = TraceBuilder()
     builder.work("gemm", 0, 10, 1)

@@ -208,6 +208,8 @@ def _source_rows(
             continue
         for number in stretch.lines:
             text = lines[number - 1]
+            if not text.plain.strip() and number > 1 and not lines[number - 2].plain.strip():
+                continue
             here = found.get(number, [])
             yield _Row(str(number), costs.get(number), here[0].code if here else "", text)
             yield from _message_rows(here, text.plain)
