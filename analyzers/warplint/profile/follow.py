@@ -6,6 +6,7 @@ import difflib
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.timeline import heads_of_text
@@ -48,8 +49,12 @@ def place(profile: Profile, file: str, current: SourceText) -> dict[int, PlacedC
     return placed
 
 
+@lru_cache(maxsize=64)
 def _statement_lines(text: str) -> dict[int, list[int]]:
-    """The lines of each statement that has several, by its first."""
+    """The lines of each statement that has several, by its first.
+
+    Kept, since an editor asks again with every keystroke: parsing takes 50 ms for a thousand lines.
+    """
     lines: dict[int, list[int]] = {}
     for line, head in heads_of_text(text).items():
         lines.setdefault(head, [head]).append(line)
