@@ -97,7 +97,7 @@ AWKWARD_TEXTS = {
     "a NUL": "import torch\n\0\n",
     "a lone surrogate": "import torch\nx = '\ud83d'\n",
     "deep nesting": "x = " + "(" * 4000,
-    "long": ROTARY + "y = 1\n" * 40_000,
+    "long": ROTARY + f"TEXT = {'x' * 90!r}\n" * 3_000,
 }
 
 
