@@ -164,11 +164,11 @@ def test_a_file_that_may_not_be_read_is_named_and_the_run_goes_on(warplint: Comm
         done = warplint("check", "--format", "concise", privileged=False)
     finally:
         (warplint.folder / "c").chmod(0o755)
+    assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "a.py:1:1: WL002 Permission denied"
     assert lines[1].startswith("b.py:7:17: WL101 ")
     assert lines[2:] == ["c:1:1: WL002 Permission denied"]
-    assert done.returncode == 1
 
 
 def test_what_cannot_be_parsed_may_be_ignored_or_excluded(warplint: CommandLine) -> None:
@@ -428,9 +428,10 @@ def python(warplint: CommandLine, code: str, **env: str) -> subprocess.Completed
 CHECK_AND_LIST = """
 import sys
 from warplint.__main__ import main
-status = main(sys.argv[1:])
-print(*sorted(sys.modules), file=sys.stderr)
-raise SystemExit(status)
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sorted(sys.modules), file=sys.stderr)
 """
 HEAVY = {"torch", "numpy", "pygls", "lsprotocol", "rich", "asyncio", "sqlite3", "watchdog"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -163,6 +164,9 @@ def _read_table(file: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        # That a whole folder is closed is said where its files are looked for.
+        if not os.access(file.parent, os.X_OK):
+            return None
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     # Most projects' files are not for us: their syntax is not our business, and parsing them costs start-up.
     if b"warplint" not in data:

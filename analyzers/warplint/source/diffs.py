@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -19,6 +18,8 @@ def moved_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     occur once in both versions are the anchors (patience diff), so a moved blank line or bracket does not
     pull its neighbours along.
     """
+    import difflib  # It costs start-up, and only an edited text needs it.
+
     moved: dict[int, int] = {}
     for old_start, old_end, new_start, new_end in _gaps(old, new, moved):
         if (old_end - old_start) * (new_end - new_start) > LARGEST_GAP:
