@@ -161,7 +161,7 @@ class _Run:
         )
 
     def _reused(self, placed: Placed) -> Told | None:
-        """The last version's findings of a chunk, moved to where it stands now, if all they rest on is as it was."""
+        """The last version's findings of a chunk, moved with it, if all that they rest on is as it was."""
         told = self._previous.told.get(placed.chunk) if self._previous is not None else None
         if told is None or any(
             self._knowledge.ask(*question) != answer for question, answer in told.asked.items()
@@ -222,7 +222,7 @@ def _placed_at(finding: Finding, span: Span, related: tuple[Related, ...], fix: 
 def _on_moved_lines(
     finding: Finding, before: SourceText, now: SourceText, lines: Mapping[int, int]
 ) -> Finding | None:
-    """The finding where its lines stand now; None if one of them changed. It has no fix: that needs a tree."""
+    """The finding where its lines stand now, without a fix; None if one of its lines changed."""
     first = before.position(finding.span.start)
     last = before.position(finding.span.end)
     target = lines.get(first.line)

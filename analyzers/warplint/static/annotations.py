@@ -6,6 +6,7 @@ import ast
 
 from warplint.static import domain
 from warplint.static.tables import naming
+from warplint.static.tree import last_name
 from warplint.static.values import UNKNOWN, Kind, Value
 
 
@@ -22,7 +23,7 @@ def annotated(annotation: ast.expr | None) -> Value:
         return _either([annotation.left, annotation.right])
     if isinstance(annotation, ast.Subscript):
         return _generic(annotation)
-    return _named(_last_name(annotation))
+    return _named(last_name(annotation))
 
 
 def _named(name: str) -> Value:
@@ -52,7 +53,7 @@ _OTHERS = {
 
 
 def _generic(annotation: ast.Subscript) -> Value:
-    name = _last_name(annotation.value)
+    name = last_name(annotation.value)
     inside = annotation.slice
     arguments = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     if name == "Optional":
@@ -74,9 +75,3 @@ def _either(alternatives: list[ast.expr]) -> Value:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""

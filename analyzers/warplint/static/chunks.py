@@ -1,7 +1,7 @@
 """A text cut at its top-level statements, each piece parsed by itself.
 
-A piece that does not parse leaves the others alone, and a piece whose text did not change is not parsed again.
-Positions on a piece's nodes count from the piece's own start, so that a piece is the same wherever it stands.
+A piece that does not parse leaves the others alone, and a piece whose text did not change is not parsed
+again. Positions on a piece's nodes count from the piece's own start: it is the same wherever it stands.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _string_end(text: str, quote: int) -> int:
 
 
 def _fstring_end(text: str, position: int, quote: str) -> int:
-    """The offset after the f-string whose opening ends at ``position``; of an unclosed one, its line's end."""
+    """The offset after the f-string whose opening ends at ``position``; its line's end if unclosed."""
     while match := _IN_FSTRING.search(text, position):
         token = match.group()
         position = match.end()
@@ -236,7 +236,7 @@ def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list
 
 @contextmanager
 def _quiet_parser() -> Iterator[None]:
-    """Parsing warns of invalid escapes in the analysed text; that is its author's business, not our output."""
+    """Parsing warns of invalid escapes in the analysed text, which is no business of our output."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

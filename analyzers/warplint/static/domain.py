@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from warplint.static.tables import naming
+from warplint.static.tables.words import words
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 NUMBER = Value(Kind.NUMBER)
@@ -42,11 +43,12 @@ def imported(name: str) -> Value:
     return Value(qualified=name)
 
 
-_DTYPE_NAMES = """
-float32 float float64 double float16 half bfloat16 complex64 cfloat complex128 cdouble uint8 int8 int16 short
-int32 int int64 long bool float8_e4m3fn float8_e5m2
-"""
-_DTYPES = frozenset(_DTYPE_NAMES.split())
+_DTYPES = words(
+    """
+    float32 float float64 double float16 half bfloat16 complex64 cfloat complex128 cdouble uint8 int8 int16
+    short int32 int int64 long bool float8_e4m3fn float8_e5m2
+    """
+)
 
 
 @lru_cache(maxsize=1024)
@@ -150,7 +152,7 @@ def join_all(values: Sequence[Value]) -> Value | None:
 
 
 def combine(operands: Iterable[Value]) -> Value:
-    """What an operation on several operands gives: a tensor where one of them is, on the device they share."""
+    """What an operation on operands gives: a tensor if one of them is, on the device that they share."""
     operands = list(operands)
     tensors = [operand for operand in operands if operand.kind is Kind.TENSOR]
     if not tensors:

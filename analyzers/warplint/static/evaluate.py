@@ -248,9 +248,9 @@ class Evaluator:
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:
         held = self.value(node.value, env)
         index = self.value(node.slice, env)
-        if held.kind is Kind.SEQUENCE and held.elements is not None and isinstance(index.constant, int):
-            if -len(held.elements) <= index.constant < len(held.elements):
-                return held.elements[index.constant]
+        if held.elements is not None and isinstance(index.constant, int):
+            known = dict(enumerate(held.elements)) | dict(enumerate(held.elements, -len(held.elements)))
+            return known.get(index.constant, UNKNOWN)
         if held.kind is Kind.TENSOR:
             return self._indexed(held, node.slice, index)
         if isinstance(node.slice, ast.Slice) and held.kind is not Kind.LOADER:
@@ -371,7 +371,7 @@ class Evaluator:
         name = dotted(checked) if checked is not None else None
         if name is None or name not in env:
             return
-        narrowed = calls.checked_type(self, test, env)
+        narrowed = calls.checked_type(self, test)
         held = env[name]
         if narrowed.kind is not Kind.UNKNOWN and narrowed.kind is not held.value.kind:
             env[name] = Binding(self.placed(narrowed), held.sources)

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from warplint.static.tables import naming
 from warplint.static.tables.torch_methods import (
-    METADATA, MOVES, NUMBERS, READS, SAME_DEVICE, SIZES, TENSOR_ONLY, VIEWS,
+    METADATA,
+    MOVES,
+    NUMBERS,
+    READS,
+    SAME_DEVICE,
+    SIZES,
+    TENSOR_ONLY,
+    VIEWS,
 )
 from warplint.static.tree import descendants
 
@@ -79,9 +86,9 @@ class _Collector:
             self._against.update(names)
 
     def subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
-            if isinstance(node.slice.value, str):
-                self._against.add(node.value.id)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Name) and isinstance(key, str):
+            self._against.add(node.value.id)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
         if isinstance(node.iter, ast.Name):

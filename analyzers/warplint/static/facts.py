@@ -101,7 +101,7 @@ class Facts:
         return self._knowledge.alias(node.id)
 
     def _scoped(self, node: ast.Name) -> list[ast.AST]:
-        """The functions around a name whose scope it sees, innermost first; comprehensions that bind it too."""
+        """The functions whose scope a name sees, innermost first; comprehensions that bind it too."""
         found: list[ast.AST] = []
         current = self.parent(node)
         while current is not None:
@@ -192,7 +192,10 @@ class Facts:
         return current
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        """The node's range in the whole file's text; inside an f-string, before Python 3.12, that of the string."""
+        """The node's range in the whole file's text.
+
+        Inside an f-string it is that of the string where the parser (before Python 3.12) gives wrong places.
+        """
         if not _PLACES_IN_FSTRINGS:
             node = self._fstring_around(node) or node
         above = self._chunk(node).line - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warplint.static.chunks import Placed
@@ -141,10 +140,3 @@ class Index:
                 for target in self.targets(site):
                     callers.setdefault(target, []).append(Caller(site, site.block.function))
         return callers
-
-
-def functions_around(function: FunctionOutline | None) -> Iterable[FunctionOutline]:
-    """A function and those it is defined in, innermost first."""
-    while function is not None:
-        yield function
-        function = function.outer

@@ -133,7 +133,7 @@ class Knowledge:
     # Units
 
     def unit(self, function: FunctionOutline | None) -> Unit | None:
-        """The evaluated unit around a function (None: the module's own statements); None while it is running."""
+        """The evaluated unit around a function (None: the module's own statements); None while it runs."""
         outermost = unit_of(function)
         if outermost not in self._units:
             if outermost in self._running:
@@ -148,8 +148,7 @@ class Knowledge:
                 self._running.discard(outermost)
             unit.asked = asked
             self._units[outermost] = unit
-        unit = self._units[outermost]
-        return unit
+        return self._units[outermost]
 
     def _run(self, function: FunctionOutline | None) -> Unit:
         if function is None:
@@ -345,7 +344,7 @@ class Knowledge:
 
     def _arguments(self, function: FunctionOutline) -> dict[str, Value]:
         """What this file's calls hand to a function's parameters, where all of them can be read."""
-        callers = [caller for caller in self.index.callers.get(function, ())]
+        callers = self.index.callers.get(function, [])
         if not callers or len(callers) > _MAX_CALLERS or any(caller.site.handed_over for caller in callers):
             return {}
         given: dict[str, list[Value]] = {}

@@ -86,8 +86,8 @@ def comprehension_binds(node: Comprehension, name: str) -> bool:
 def module_scope(outlines: Iterable[Outline]) -> Scope:
     """What the module's own statements bind.
 
-    An import stays one when its fallback is a constant: ``except ImportError: apex = None``. Of two imports of
-    one name the first counts.
+    An import stays one when its fallback is a constant: ``except ImportError: apex = None``. Of two imports
+    of one name the first counts.
     """
     imports: dict[str, str] = {}
     assigned: dict[str, list[ast.stmt]] = {}

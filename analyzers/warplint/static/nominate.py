@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from warplint.static.outline import Outline
 from warplint.static.rule import Rule
+from warplint.static.tables import conditions
+from warplint.static.tree import last_name
 
 Named = Callable[[ast.expr], str | None]
 
@@ -71,13 +73,6 @@ class Nominator:
                 yield rule, text
 
 
-_NEVER = frozenset(
-    {"isinstance", "hasattr", "callable", "len", "issubclass", "is_tensor", "is_available", "exists", "startswith",
-     "endswith", "isfile", "isdir", "is_initialized", "is_floating_point", "is_complex", "get", "is_main_process"}
-)  # fmt: skip
-"""Calls whose truth is never a tensor's."""
-
-
 def may_be_tensor(test: ast.expr) -> bool:
     """Whether a condition could ask a tensor for its truth, by its form alone."""
     if isinstance(test, ast.Compare):
@@ -88,23 +83,20 @@ def may_be_tensor(test: ast.expr) -> bool:
             return False
         return not any(_is_plain(part) for part in parts)
     if isinstance(test, ast.Call):
-        name = test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
-        return name not in _NEVER
+        return last_name(test) not in conditions.NEVER
     if isinstance(test, ast.Attribute):
-        return test.attr not in {"training", "requires_grad", "is_cuda", "is_sparse"}
+        return test.attr not in conditions.FLAGS
     return not isinstance(test, ast.Constant | ast.List | ast.Dict | ast.Tuple | ast.JoinedStr | ast.Lambda)
 
 
 def _is_plain(node: ast.expr) -> bool:
     """Lengths, sizes and literals that are no numbers: what they are compared with is no tensor either."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return node.func.id in {"len", "type", "id"}
+    if isinstance(node, ast.Call):
+        return last_name(node) in conditions.SIZES
+    if isinstance(node, ast.Attribute):
+        return node.attr in conditions.PROPERTIES
     if isinstance(node, ast.Subscript):
         return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if isinstance(node, ast.Attribute):
-        return node.attr in {"shape", "ndim", "dtype", "device", "type"}
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in {"size", "dim", "numel", "ndimension", "nelement"}
-    return isinstance(node, ast.Tuple | ast.List | ast.Dict) or (
-        isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
-    )
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, bool)
+    return isinstance(node, ast.Tuple | ast.List | ast.Dict)

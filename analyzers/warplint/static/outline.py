@@ -279,7 +279,7 @@ class Outline:
         self._simple(statement, block)
 
     def _condition(self, test: ast.expr, block: Block) -> None:
-        """Note an expression whose truth is asked for; of ``and``, ``or`` and ``not`` the operands are noted."""
+        """Note an expression whose truth is asked for; of ``and``, ``or`` and ``not``, the operands."""
         if isinstance(test, ast.BoolOp):
             self._tests.add(test)
         elif not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):

@@ -25,7 +25,7 @@ def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr 
 def value_of(
     argument: ast.arg, default: ast.expr | None, given: Value | None, known: Evidence, forward: bool
 ) -> Value:
-    """The value of one parameter; ``given`` is what callers hand it, ``forward`` that it is a module's input."""
+    """The value of one parameter. ``given``: what callers hand it; ``forward``: it is a module's input."""
     promised = annotated(argument.annotation)
     if promised.kind is not Kind.UNKNOWN:
         return given if given is not None and given.kind is promised.kind else promised
@@ -43,7 +43,7 @@ def value_of(
 
 
 def _may_be_tensor(name: str, default: ast.expr | None) -> bool:
-    """Whether a module's input is a tensor, nothing else being known: what has a default needs a telling name."""
+    """Whether a module's input is a tensor by name: one that has a default needs a telling name."""
     if naming.TENSOR_PARAMETER.fullmatch(name):
         return True
     return default is None and not naming.OTHER_PARAMETER.fullmatch(name)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from warplint.static.outline import ClassOutline, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tables import class_roles, function_roles
+from warplint.static.tree import last_name
 
 MODULE = "module"
 
@@ -61,13 +62,13 @@ class ClassRoles:
             role = class_roles.BASES.get(qualified) or _by_prefix(qualified)
             if role is not None:
                 return role
-        role = _by_suffix(_last_name(base), class_roles.SUFFIXES)
+        role = _by_suffix(last_name(base), class_roles.SUFFIXES)
         if role == MODULE:
             return MODULE if _looks_like_module(owner) else None
         if (
             role is None
             and _looks_like_module(owner)
-            and _last_name(base) not in {"object", "ABC", "Protocol"}
+            and last_name(base) not in {"object", "ABC", "Protocol"}
         ):
             return MODULE
         return role
@@ -84,12 +85,6 @@ def _by_prefix(qualified: str) -> str | None:
 
 def _by_suffix(name: str, suffixes: tuple[tuple[str, str], ...]) -> str | None:
     return next((role for suffix, role in suffixes if name.endswith(suffix)), None)
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _METHODS: dict[str | None, dict[Role, re.Pattern[str]]] = {
@@ -132,7 +127,7 @@ def is_construction(function: FunctionOutline) -> bool:
 
 def is_cached(function: FunctionOutline) -> bool:
     """Whether a decorator keeps the result, so that the body runs once."""
-    return any("cache" in _last_name(_called(decorator)) for decorator in function.node.decorator_list)
+    return any("cache" in last_name(_called(decorator)) for decorator in function.node.decorator_list)
 
 
 def _called(decorator: ast.expr) -> ast.expr:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from warplint.static.tables.words import words
+
 # Fields that hold names, operators and constants, never a node with a place in the text.
-_LEAVES = """
-arg asname attr conversion ctx id is_async kind kwd_attrs level module name names op ops rest simple tag
-type_comment
-"""
-_LEAF_FIELDS = frozenset(_LEAVES.split())
+_LEAF_FIELDS = words(
+    """
+    arg asname attr conversion ctx id is_async kind kwd_attrs level module name names op ops rest simple tag
+    type_comment
+    """
+)
 
 
 def _child_fields(node_class: type[object]) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ LoopNode = ast.For | ast.AsyncFor | ast.While
 
 
 def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below ``node`` that run with it: nested functions, lambdas and classes are named, not entered."""
+    """The nodes below ``node`` that run with it: nested functions, lambdas and classes are not entered."""
     stack = list(children(node))
     while stack:
         inner = stack.pop()
@@ -101,3 +104,12 @@ def dotted(node: ast.expr) -> str | None:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
+
+
+def last_name(node: ast.AST) -> str:
+    """The last name of what an expression names: ``tqdm`` for ``tqdm.tqdm``, its call and its items."""
+    while isinstance(node, ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -61,7 +61,7 @@ SUFFIXES = (
     ("Head", "module"),
     ("Loss", "module"),
 )
-"""How bases that the file does not define are named; the first that fits counts. Modules need a ``forward``."""
+"""How bases that the file does not define are named; the first fit counts. Modules need a ``forward``."""
 
 OWN_NAME_SUFFIXES = (
     ("Dataset", "dataset"),

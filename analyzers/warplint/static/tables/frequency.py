@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from warplint.static.tables.words import words
+
 BACKWARD = frozenset({"backward", "manual_backward"})
 """Methods that run the backward pass: of a loss, of Accelerate, Fabric, DeepSpeed and Lightning."""
 
@@ -19,10 +21,12 @@ LOADER = re.compile(
 )
 """What a loop over batches iterates."""
 
-WRAPPERS = frozenset(
-    {"enumerate", "tqdm", "trange", "iter", "islice", "zip", "track", "log_every", "progress_bar", "cycle",
-     "chain", "notebook_tqdm", "auto_tqdm", "prepare_data_loader", "MpDeviceLoader", "per_device_loader"}
-)  # fmt: skip
+WRAPPERS = words(
+    """
+    MpDeviceLoader auto_tqdm chain cycle enumerate islice iter log_every notebook_tqdm per_device_loader
+    prepare_data_loader progress_bar tqdm track trange zip
+    """
+)
 """Functions whose result is iterated instead of their argument."""
 
 COUNTING = frozenset({"range", "trange", "count", "arange", "itertools"})
@@ -40,16 +44,18 @@ COUNTER = re.compile(
 )
 """What counts steps."""
 
-SPARSE_WORDS = frozenset(
-    {"log", "logs", "logging", "logger", "debug", "verbose", "rank", "master", "main", "primary", "save", "saving",
-     "checkpoint", "ckpt", "vis", "visualize", "visualise", "plot", "plots", "profile", "profiling", "print",
-     "wandb", "tensorboard", "tb", "writer", "summary", "report", "interval", "freq", "frequency", "dump",
-     "display", "eval", "evaluate", "validate", "dry", "sanity", "is_first", "leader", "disp"}
-)  # fmt: skip
+SPARSE_WORDS = words(
+    """
+    checkpoint ckpt debug disp display dry dump eval evaluate freq frequency interval is_first is_main
+    is_main_process is_master leader log logger logging logs main_process master plot plots print profile
+    profiling rank report sanity save saving summary tb tensorboard validate verbose vis visualise visualize
+    wandb writer
+    """
+)
 """Parts of the names of flags behind which code runs rarely, or on one rank only."""
 
 TRACING = frozenset({"is_tracing", "is_scripting", "is_in_onnx_export", "is_exporting", "onnx", "export"})
 """Tests that hold only while a model is converted."""
 
 LATER = re.compile(r"\w*(hook|callback|partial|register|compile|signal|Thread|submit|schedule|lambda)\w*")
-"""Calls that keep a function they are handed for later: where they stand says nothing of how often it runs."""
+"""Calls that keep a function for later: where they stand says nothing of how often it runs."""

@@ -35,7 +35,7 @@ SETUP = re.compile(
     r"|_*get_(config|model|parser|args|dataset|dataloader|loader|optimizer|scheduler)\w*"
     r"|\w+_(from_pretrained|state_dict|checkpoint|pretrained)"
 )
-"""Set-up: construction, loading, saving, conversion. Known callers in the file override it, but not a dunder."""
+"""Set-up: construction, loading, saving, conversion. Callers in the file count for more."""
 
 DATA = re.compile(
     r"_*(collate\w*|tokenize\w*|preprocess\w*|pre_process\w*|augment\w*|transform\w*|plot\w*|visuali[sz]e\w*"

@@ -1,12 +1,14 @@
 """Names by which parameters and results show that they are tensors.
 
-Source: parameter names of ``forward`` in PyTorch, Transformers, Diffusers, timm and fairseq, and the fields of
-the output objects of Transformers and Diffusers.
+Source: parameter names of ``forward`` in PyTorch, Transformers, Diffusers, timm and fairseq, and the fields
+of the output objects of Transformers and Diffusers.
 """
 
 from __future__ import annotations
 
 import re
+
+from warplint.static.tables.words import words
 
 TENSOR_PARAMETER = re.compile(
     r"x\d*|xs|y|z|input|inputs|inp|hidden|hidden_states?|hiddens|q|k|v|query|queries|key|keys|value|values|qkv"
@@ -30,14 +32,14 @@ OTHER_PARAMETER = re.compile(
 LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
 """Results of unknown calls that are tensors when a tensor's method is called on them."""
 
-OUTPUT_FIELDS = frozenset(
-    {
-        "loss", "logits", "last_hidden_state", "hidden_states", "pooler_output", "sample", "attentions",
-        "prev_sample", "pred_original_sample", "image_embeds", "text_embeds", "sequences", "scores",
-        "latent_dist", "past_key_values", "encoder_last_hidden_state", "start_logits", "end_logits",
-        "pred_boxes", "pred_logits", "prediction_logits", "logits_per_image", "logits_per_text",
-    }
-)  # fmt: skip
+OUTPUT_FIELDS = words(
+    """
+    attentions encoder_last_hidden_state end_logits hidden_states image_embeds last_hidden_state
+    latent_dist logits logits_per_image logits_per_text loss past_key_values pooler_output pred_boxes
+    pred_logits pred_original_sample prediction_logits prev_sample sample scores sequences start_logits
+    text_embeds
+    """
+)
 """Fields of what a model returns that hold tensors."""
 
 DEVICE_NAME = re.compile(
@@ -49,17 +51,22 @@ DTYPE_NAME = re.compile(r"(\w*_)?(dtype|type|precision)(_\w+)?")
 ACCELERATORS = ("cuda", "xpu", "mps", "npu", "hpu", "xla", "mlu", "musa")
 """Beginnings of device strings that are not the CPU."""
 
-TENSOR_ANNOTATIONS = frozenset(
-    {"Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "HalfTensor", "Float16Tensor", "ByteTensor",
-     "BFloat16Tensor", "DoubleTensor", "OptTensor", "TensorType"}
-)  # fmt: skip
+TENSOR_ANNOTATIONS = words(
+    """
+    Tensor FloatTensor LongTensor BoolTensor IntTensor HalfTensor ByteTensor BFloat16Tensor DoubleTensor
+    OptTensor TensorType
+    """
+)
 
-SHAPED_ANNOTATIONS = frozenset({"Float", "Int", "Bool", "Integer", "Num", "Shaped", "Inexact", "Annotated"})
-"""jaxtyping's generics, whose first argument is the tensor type."""
+SHAPED_ANNOTATIONS = words("Float Int Bool Integer Num Shaped Inexact Annotated")
+"""Generics of jaxtyping and typing whose first argument is the tensor type."""
 
-NUMBER_ANNOTATIONS = frozenset({"int", "float", "bool", "complex", "Number", "SupportsFloat"})
-SEQUENCE_ANNOTATIONS = frozenset(
-    {"list", "List", "tuple", "Tuple", "dict", "Dict", "set", "Set", "Sequence", "Iterable", "Mapping", "Iterator",
-     "OrderedDict", "MutableMapping", "Collection"}
-)  # fmt: skip
+NUMBER_ANNOTATIONS = words("int float bool complex Number SupportsFloat")
+
+SEQUENCE_ANNOTATIONS = words(
+    """
+    list List tuple Tuple dict Dict set Set Sequence Iterable Mapping Iterator OrderedDict MutableMapping
+    Collection
+    """
+)
 """Generic containers; the last argument is what they hold."""

@@ -1,5 +1,4 @@
-"""Functions that make a tensor from numbers or Python data, where nothing but an argument or a default decides
-the device.
+"""Functions that make a tensor from numbers or Python data: an argument or a default decides the device.
 
 Source: the signatures in the PyTorch 2.x documentation. All of these take the device by keyword only. The
 legacy constructors (torch.FloatTensor, torch.Tensor) take no CUDA device and stand in a table of their own.
@@ -83,7 +82,7 @@ LEGACY = {
     "torch.ByteTensor": "torch.uint8",
     "torch.BoolTensor": "torch.bool",
 }
-"""Constructors on the CPU that accept no CUDA device, with their dtype; under ``torch.cuda`` they are on the GPU."""
+"""CPU constructors that take no CUDA device, with their dtype; their twins are under ``torch.cuda``."""
 
 LIKE_FACTORIES = frozenset(
     {

@@ -1,7 +1,7 @@
 """Calls that make the host wait for the GPU.
 
-Source: measured on one NVIDIA H200 with torch 2.11 (CUDA 13.0), eager: work was queued, then the host was timed
-over the call. Size-dependent and argument-dependent cases say so.
+Source: measured on one NVIDIA H200 with torch 2.11 (CUDA 13.0), eager: work was queued, then the host was
+timed over the call.
 """
 
 from __future__ import annotations
@@ -72,4 +72,4 @@ WITHOUT_ARGUMENT = {
     "torch.nn.functional.one_hot": "num_classes",
     "torch.histc": "min",
 }
-"""Functions that wait only when this argument is left out (``repeat_interleave``: with a tensor of repeats)."""
+"""Functions that wait only without this argument (``repeat_interleave``: and with a tensor of repeats)."""

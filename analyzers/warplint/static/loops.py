@@ -1,0 +1,162 @@
+"""What loops are for: steps, batches, tokens, epochs."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator
+
+from warplint.static import roles
+from warplint.static.index import Index
+from warplint.static.outline import Block, BlockKind, CallSite, FunctionOutline
+from warplint.static.role import Role
+from warplint.static.tables import frequency
+from warplint.static.tree import last_name
+
+
+class LoopKind(enum.Enum):
+    """What one round of a loop is."""
+
+    TRAINING = "in the training loop"
+    BATCHES = "in the loop over batches"
+    DECODING = "in the decoding loop"
+    INFERENCE = "in the loop that runs the model"
+    EPOCH = "in the epoch loop"
+    PLAIN = "in a loop"
+
+
+STEP_LOOPS = frozenset({LoopKind.TRAINING, LoopKind.BATCHES, LoopKind.DECODING, LoopKind.INFERENCE})
+"""Loops one round of which is a step, a batch or a token."""
+
+
+class Loops:
+    """The loops of one version of a module."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._steps: dict[FunctionOutline, bool] = {}
+        self._kinds: dict[Block, LoopKind] = {}
+        self._top_sites = [site for site in index.calls if site.block.function is None]
+        self._top_loops = [
+            loop for placed in index.chunks for loop in placed.chunk.outline.loops if loop.function is None
+        ]
+
+    def kind(self, loop: Block) -> LoopKind:
+        kind = self._kinds.get(loop)
+        if kind is None:
+            self._kinds[loop] = LoopKind.PLAIN
+            kind = self._kinds[loop] = self._find(loop)
+        return kind
+
+    def is_training_step(self, function: FunctionOutline) -> bool:
+        """Whether one run of a function is one training step: it runs backward outside its own loops."""
+        known = self._steps.get(function)
+        if known is None:
+            self._steps[function] = False
+            known = self._steps[function] = any(
+                _around(site.block) is None and self._marks_step(site) for site in function.calls
+            )
+        return known
+
+    def _find(self, loop: Block) -> LoopKind:
+        function = loop.function
+        sites = [
+            site for site in (function.calls if function else self._top_sites) if _is_inside(site.block, loop)
+        ]
+        direct = [site for site in sites if loop in (_around(site.block), _counting(site.block))]
+        if any(map(self._marks_step, direct)):
+            return LoopKind.TRAINING
+        if _iterates_loader(loop.node):
+            return LoopKind.BATCHES
+        loops = function.loops if function else self._top_loops
+        inner = [other for other in loops if other is not loop and _is_inside(other, loop)]
+        if any(self.kind(other) is not LoopKind.PLAIN for other in inner):
+            return LoopKind.EPOCH
+        if any(self._trains(target) for site in sites for target in self._called(site)):
+            return LoopKind.EPOCH
+        return self._by_model(function, direct)
+
+    def _by_model(self, function: FunctionOutline | None, direct: list[CallSite]) -> LoopKind:
+        """A loop that runs a model, and nothing else shows what for."""
+        role = roles.named_role(function, None) if function is not None else Role.SCRIPT
+        if role is Role.GENERATE and any(_calls_model(site) or site.base == "self" for site in direct):
+            return LoopKind.DECODING
+        if role not in {Role.SETUP, Role.DATA} and any(map(_calls_model, direct)):
+            return LoopKind.INFERENCE
+        return LoopKind.PLAIN
+
+    def _marks_step(self, site: CallSite) -> bool:
+        """Whether a call runs the backward pass or the optimizer, itself or in a function that is a step."""
+        if site.handed_over:
+            return False
+        if site.name in frequency.BACKWARD:
+            return site.base not in {"self", "super"} or site.name == "manual_backward"
+        if site.name == "step":
+            called_on = site.node.func
+            base = last_name(called_on.value) if isinstance(called_on, ast.Attribute) else ""
+            return frequency.OPTIMIZER.fullmatch(base) is not None
+        return any(map(self.is_training_step, self._called(site)))
+
+    def _called(self, site: CallSite) -> list[FunctionOutline]:
+        if site.handed_over:
+            return []
+        return [target for target in self._index.targets(site) if target is not site.block.function]
+
+    def _trains(self, function: FunctionOutline) -> bool:
+        return any(self.kind(loop) in {LoopKind.TRAINING, LoopKind.BATCHES} for loop in function.loops)
+
+
+def _around(block: Block | None) -> Block | None:
+    """The innermost loop around a block within its function."""
+    while block is not None and block.kind is not BlockKind.FUNCTION:
+        if block.kind is BlockKind.LOOP:
+            return block
+        block = block.parent
+    return None
+
+
+def _counting(block: Block) -> Block | None:
+    """The innermost loop that can count steps: loops over a collection of losses or optimizers cannot."""
+    loop = _around(block)
+    while loop is not None:
+        if isinstance(loop.node, ast.While) or _counts(loop.node) or _iterates_loader(loop.node):
+            return loop
+        loop = _around(loop.parent)
+    return None
+
+
+def _counts(node: ast.AST) -> bool:
+    return isinstance(node, ast.For | ast.AsyncFor) and any(
+        isinstance(inner, ast.Call) and last_name(inner.func) in frequency.COUNTING
+        for inner in _wrapped(node.iter)
+    )
+
+
+def _iterates_loader(node: ast.AST) -> bool:
+    return isinstance(node, ast.For | ast.AsyncFor) and any(
+        frequency.LOADER.fullmatch(last_name(inner)) for inner in _wrapped(node.iter)
+    )
+
+
+def _wrapped(iterated: ast.expr) -> Iterator[ast.expr]:
+    """What a loop iterates, and what stands inside ``enumerate``, ``tqdm`` and their like."""
+    yield iterated
+    if isinstance(iterated, ast.Call):
+        if last_name(iterated.func) in frequency.WRAPPERS:
+            for argument in iterated.args:
+                yield from _wrapped(argument)
+        elif isinstance(iterated.func, ast.Attribute):
+            yield from _wrapped(iterated.func.value)
+
+
+def _calls_model(site: CallSite) -> bool:
+    is_plain = not site.handed_over and site.base in {"", "self"}
+    return is_plain and frequency.MODEL.fullmatch(site.name) is not None
+
+
+def _is_inside(block: Block | None, outer: Block) -> bool:
+    while block is not None:
+        if block is outer:
+            return True
+        block = block.parent
+    return False
