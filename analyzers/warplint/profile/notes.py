@@ -10,6 +10,9 @@ from warplint.profile.clock import Clock
 from warplint.profile.steps import StepTimes
 from warplint.profile.tally import Doubts
 
+SLOWED = 1.1
+"""A window in which steps took so many times as long as before it is said to have disturbed the program."""
+
 PRICE_PARTS = ("start", "stop", "write")
 """Seconds that the program stood still, by the names of WINDOW_CLOSE's ``price``."""
 
@@ -47,11 +50,19 @@ def clock(window: int, fitted: Clock) -> str:
 def price(window: int, seconds: Mapping[str, Any], steps: StepTimes) -> list[str]:
     """What the window cost the program: by part of the work, and the median step before, inside and after."""
     parts = [f"{part} {float(seconds[f'{part}_s']):.2f} s" for part in PRICE_PARTS if f"{part}_s" in seconds]
-    times = [f"{place} {ms:.1f} ms" for place, ms in steps.medians_ms() if ms is not None]
-    if not parts:
-        return []
-    median = f"; median step {', '.join(times)}" if times else ""
-    return [f"window {window} cost the program: {', '.join(parts)}{median}"]
+    medians = dict(steps.medians_ms())
+    times = [f"{place} {ms:.1f} ms" for place, ms in medians.items() if ms is not None]
+    said = []
+    if parts:
+        median = f"; median step {', '.join(times)}" if times else ""
+        said.append(f"window {window} cost the program: {', '.join(parts)}{median}")
+    before, inside = medians["before"], medians["inside"]
+    if before and inside and inside > SLOWED * before:
+        said.append(
+            f"steps took {inside / before:.1f} times as long inside window {window}: "
+            "the capture slows the host, so idle time by launch and host is overstated"
+        )
+    return said
 
 
 def doubts(found: Doubts) -> list[str]:

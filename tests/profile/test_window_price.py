@@ -1,0 +1,61 @@
+"""What a window cost the program, told from the steps around it."""
+
+from __future__ import annotations
+
+import pytest
+
+from warplint.profile.notes import price
+from warplint.profile.steps import STEPS_BESIDE, StepRange, StepTimes
+
+MS = 1_000_000
+
+
+def ends(*milliseconds: float) -> list[int]:
+    return [round(each * MS) for each in milliseconds]
+
+
+def test_medians_before_inside_and_after_leave_out_the_steps_in_between() -> None:
+    # Opened at 31 (the step from 30 took 70 for it), closed with the step that ends at 120.
+    times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
+    assert dict(times.medians_ms()) == {"before": 10, "inside": 10, "after": 12}
+
+
+def test_without_whole_steps_there_is_no_median() -> None:
+    times = StepTimes(31 * MS, 120 * MS, ends(30, 100))
+    assert dict(times.medians_ms()) == {"before": None, "inside": None, "after": None}
+
+
+def test_only_the_nearest_steps_are_compared() -> None:
+    slow = [index * 100.0 for index in range(5)]
+    fast = [400.0 + index for index in range(1, STEPS_BESIDE + 1)]
+    times = StepTimes(round(421 * MS), round(422 * MS), ends(*slow, *fast))
+    assert dict(times.medians_ms())["before"] == 1
+
+
+def test_price_is_told_in_seconds_and_steps() -> None:
+    times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
+    seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
+    assert price(3, seconds, times) == [
+        "window 3 cost the program: start 0.40 s, stop 0.10 s, write 0.25 s; "
+        "median step before 10.0 ms, inside 10.0 ms, after 12.0 ms"
+    ]
+    assert price(3, {}, times) == []
+
+
+def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
+    times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
+    assert any("1.8 times as long inside window 1" in said for said in price(1, {}, times))
+
+
+@pytest.mark.parametrize(
+    ("step_ends", "expected"),
+    [
+        ([5, 10, 20, 30, 45], StepRange(10, 30, 2)),
+        ([30, 20, 10], StepRange(10, 30, 2)),
+        ([20], StepRange(10, 40, 0)),
+        ([], StepRange(10, 40, 0)),
+        ([5, 45], StepRange(10, 40, 0)),
+    ],
+)
+def test_steps_within_a_window(step_ends: list[int], expected: StepRange) -> None:
+    assert StepRange.within(10, 40, step_ends) == expected
