@@ -134,7 +134,7 @@ def _module_method(
     is_own = module.qualified is not None and module.qualified.startswith(domain.THIS_FILE)
     if name == "forward" or (given.tensors and not is_own):
         return _run_module(evaluator, module.with_(qualified=None), given)
-    return UNKNOWN
+    return None
 
 
 def _parameter(evaluator: Evaluator, module: Value) -> Value:

@@ -7,7 +7,8 @@ Branches are joined, a loop's body is run twice (the second time with what the f
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from warplint.static import domain
 from warplint.static.annotations import annotated
@@ -72,17 +73,20 @@ class Flow(Evaluator):
         env[name] = Binding(value, (source,))
 
     def _unpack(self, targets: list[ast.expr], value: Value, source: ast.expr, env: Env) -> None:
-        starred = any(isinstance(target, ast.Starred) for target in targets)
-        if isinstance(source, ast.Tuple | ast.List) and len(source.elts) == len(targets) and not starred:
-            for target, part in zip(targets, source.elts, strict=True):
-                self.bind(target, self.values.get(part, UNKNOWN), part, env)
-            return
-        known = (
-            value.elements if value.elements and len(value.elements) == len(targets) and not starred else None
-        )
+        star = next((i for i, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+        written = source.elts if isinstance(source, ast.Tuple | ast.List) else None
         for index, target in enumerate(targets):
-            part_value = known[index] if known else domain.element_of(value)
-            self.bind(target, part_value, source, env)
+            if index == star:
+                self.bind(target, value, source, env)
+                continue
+            # What stands behind the star is counted from the end.
+            place = index if star is None or index < star else index - len(targets)
+            part = _part(written, place, len(targets), star)
+            known = _part(value.elements, place, len(targets), star)
+            if part is not None:
+                self.bind(target, self.values.get(part, UNKNOWN), part, env)
+            else:
+                self.bind(target, domain.element_of(value) if known is None else known, source, env)
 
     # Simple statements
 
@@ -301,6 +305,17 @@ class Flow(Evaluator):
         if self.is_module:
             env.pop(statement.name, None)
         return env
+
+
+Part = TypeVar("Part")
+
+
+def _part(parts: Sequence[Part] | None, place: int, wanted: int, star: int | None) -> Part | None:
+    """The part at a place of what is unpacked to so many targets; None where that is not known."""
+    if parts is None or any(isinstance(part, ast.Starred) for part in parts):
+        return None
+    fits = len(parts) == wanted if star is None else len(parts) >= wanted - 1
+    return parts[place] if fits else None
 
 
 def _join_environments(ends: list[Env | None]) -> Env | None:

@@ -1,0 +1,420 @@
+"""What the engine knows of an expression's value."""
+
+from __future__ import annotations
+
+import pytest
+from marks import kind_and_place, look
+
+FORWARD = """
+class Net(nn.Module):
+    def __init__(self, n, block):
+{init}
+    def forward(self, x, mask=None):
+{body}
+"""
+
+
+def forward(body: str, init: str = "super().__init__()") -> str:
+    """A module with these statements in its ``forward`` and ``__init__``."""
+
+    def indented(text: str) -> str:
+        return "\n".join(" " * 8 + line for line in text.splitlines())
+
+    return FORWARD.format(init=indented(init), body=indented(body))
+
+
+SCRIPT = {
+    "a factory": ("«torch.zeros(3)»", "tensor cpu"),
+    "a factory with a literal device": ("«torch.zeros(3, device='cuda:0')»", "tensor gpu"),
+    "a factory on the CPU by name": ("«torch.zeros(3, device='cpu')»", "tensor cpu"),
+    "a factory on an Apple GPU": ("«torch.zeros(3, device='mps')»", "tensor gpu"),
+    "a factory with a device index": ("«torch.zeros(3, device=0)»", "tensor gpu"),
+    "a factory with device=None": ("«torch.zeros(3, device=None)»", "tensor cpu"),
+    "a factory with more keywords than are written": ("«torch.zeros(3, **options)»", "tensor"),
+    "a device held in a variable": ("d = torch.device('cuda')\n«torch.zeros(3, device=d)»", "tensor gpu"),
+    "a device chosen by availability": (
+        "d = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n«torch.zeros(3, device=d)»",
+        "tensor likely",
+    ),
+    "a device string chosen in branches": (
+        "if torch.cuda.is_available():\n    d = 'cuda'\nelse:\n    d = 'cpu'\n«torch.zeros(3).to(d)»",
+        "tensor likely",
+    ),
+    "a device from the command line": ("«torch.zeros(3).to(args.device)»", "tensor likely"),
+    "moved by cuda": ("«torch.zeros(3).cuda()»", "tensor gpu"),
+    "moved by rank": ("«torch.zeros(3).cuda(rank, non_blocking=True)»", "tensor gpu"),
+    "moved back": ("«torch.zeros(3).cuda().cpu()»", "tensor cpu"),
+    "moved by to": ("«torch.zeros(3).to('cuda', torch.float16)»", "tensor gpu"),
+    "moved by keyword": ("«torch.zeros(3).to(dtype=torch.half, device='cuda')»", "tensor gpu"),
+    "a dtype is no device": ("«torch.zeros(3).to(torch.float16)»", "tensor cpu"),
+    "a dtype held in a variable": ("«torch.zeros(3).to(weight_dtype)»", "tensor cpu"),
+    "a dtype of another tensor": ("t = torch.ones(2).cuda()\n«torch.zeros(3).to(t.dtype)»", "tensor cpu"),
+    "to another tensor": ("t = torch.ones(2).cuda()\n«torch.zeros(3).to(t)»", "tensor gpu"),
+    "to another tensor's device": ("t = torch.ones(2).cuda()\n«torch.zeros(3).to(t.device)»", "tensor gpu"),
+    "an unknown target": ("«torch.zeros(3).to(somewhere())»", "tensor"),
+    "type_as": ("t = torch.ones(2).cuda()\n«torch.zeros(3).type_as(t)»", "tensor gpu"),
+    "a legacy type that moves": ("«torch.zeros(3).type(torch.cuda.FloatTensor)»", "tensor gpu"),
+    "a legacy type that moves back": ("«torch.zeros(3).cuda().type(torch.FloatTensor)»", "tensor cpu"),
+    "a type that does not move": ("«torch.zeros(3).cuda().type(torch.float16)»", "tensor gpu"),
+    "conversions stay": ("«torch.zeros(3).cuda().float().half().bool()»", "tensor gpu"),
+    "like": ("t = torch.ones(2).cuda()\n«torch.zeros_like(t)»", "tensor gpu"),
+    "like, told otherwise": ("t = torch.ones(2).cuda()\n«torch.zeros_like(t, device='cpu')»", "tensor cpu"),
+    "new": ("t = torch.ones(2).cuda()\n«t.new_zeros(3)»", "tensor gpu"),
+    "torch.tensor of numbers": ("«torch.tensor([1, 2])»", "tensor cpu"),
+    "torch.tensor of something unknown": ("«torch.tensor(found)»", "tensor cpu"),
+    "torch.tensor of a tensor": ("t = torch.ones(2).cuda()\n«torch.tensor(t)»", "tensor gpu"),
+    "as_tensor of something unknown": ("«torch.as_tensor(found)»", "tensor"),
+    "as_tensor of an array": ("«torch.as_tensor(np.zeros(3))»", "tensor cpu"),
+    "from_numpy": ("«torch.from_numpy(a)»", "tensor cpu"),
+    "legacy constructors": ("«torch.LongTensor([1])»", "tensor cpu"),
+    "legacy constructors on the GPU": ("«torch.cuda.LongTensor([1])»", "tensor gpu"),
+    "arithmetic with numbers": ("«torch.zeros(3) * 2 + 1»", "tensor cpu"),
+    "arithmetic of two places": ("«torch.zeros(3) + torch.ones(3).cuda()»", "tensor gpu"),
+    "arithmetic with the unknown": ("«torch.zeros(3) + thing»", "tensor"),
+    "comparison": ("«torch.zeros(3) > 0»", "tensor cpu"),
+    "identity is a number": ("«torch.zeros(3) is None»", "number"),
+    "not": ("«not torch.zeros(3)»", "number"),
+    "subscripts": ("«torch.zeros(3).cuda()[1:, None]»", "tensor gpu"),
+    "transposed": ("«torch.zeros(3, 3).cuda().T»", "tensor gpu"),
+    "a shape": ("n, c = torch.zeros(3, 4).shape\n«n»", "number"),
+    "a size": ("«torch.zeros(3).size(0)»", "number"),
+    "a part of a shape": ("«torch.zeros(3).shape[0]»", "number"),
+    "a number of elements": ("«torch.zeros(3).numel()»", "number"),
+    "item": ("«torch.zeros(3).sum().item()»", "number"),
+    "tolist": ("«torch.zeros(3).tolist()»", "sequence"),
+    "numpy": ("«torch.zeros(3).cpu().numpy()»", "ndarray"),
+    "arrays stay arrays": ("«np.zeros(3).mean(0)»", "ndarray"),
+    "an array's item": ("«np.zeros(3).max().item()»", "number"),
+    "functions of the math module": ("import math\n«math.sqrt(2)»", "number"),
+    "functional": ("«F.softmax(torch.ones(3).cuda(), -1)»", "tensor gpu"),
+    "linear algebra": ("«torch.linalg.inv(torch.eye(3))»", "tensor cpu"),
+    "cat": ("t = torch.zeros(3).cuda()\n«torch.cat([t, t])»", "tensor gpu"),
+    "stack of a list": ("ts = [torch.zeros(3).cuda()]\n«torch.stack(ts)»", "tensor gpu"),
+    "maximum without a dimension": ("«torch.zeros(3).cuda().max()»", "tensor gpu"),
+    "maximum with a dimension": ("«torch.zeros(3).cuda().max(1)»", "sequence"),
+    "values and indices": ("v, i = torch.max(torch.zeros(3).cuda(), 1)\n«i»", "tensor gpu"),
+    "topk unpacked": ("v, i = torch.zeros(3).cuda().topk(2)\n«v»", "tensor gpu"),
+    "where with one argument": ("a, b = torch.where(torch.zeros(3).cuda() > 0)\n«a»", "tensor gpu"),
+    "equal gives a number": ("«torch.equal(a, b)»", "number"),
+    "manual_seed gives none": ("«torch.manual_seed(1)»", "unknown"),
+    "loading says nothing": ("«torch.load('x.pt')»", "unknown"),
+    "a dtype": ("«torch.float16»", "dtype"),
+    "a module": ("«nn.Linear(3, 4)»", "module"),
+    "a module moved": ("«nn.Linear(3, 4).to('cuda').eval()»", "module gpu"),
+    "a module moved in place": ("m = nn.Linear(3, 4)\nm.cuda()\n«m»", "module gpu"),
+    "what a moved module gives": ("m = nn.Linear(3, 4).cuda()\n«m(images)»", "tensor gpu"),
+    "what an unmoved module gives": ("m = nn.Linear(3, 4)\n«m(torch.zeros(3))»", "tensor cpu"),
+    "a compiled module": ("m = torch.compile(nn.Linear(3, 4).cuda())\n«m(images)»", "tensor gpu"),
+    "an optimizer": ("«torch.optim.SGD(ps, lr=1)»", "optimizer"),
+    "a loader": ("«DataLoader(d)»", "loader"),
+    "a batch from a loader": ("for a, b in DataLoader(d):\n    «b»", "tensor cpu"),
+    "a batch counted": ("for i, (a, b) in enumerate(DataLoader(d)):\n    «b»", "tensor cpu"),
+    "the counter": ("for i, (a, b) in enumerate(DataLoader(d)):\n    «i»", "number"),
+    "a batch with a progress bar": (
+        "from tqdm import tqdm\nfor a, b in tqdm(DataLoader(d)):\n    «b.to('cuda')»",
+        "tensor gpu",
+    ),
+    "a batch of a dictionary": ("for batch in DataLoader(d):\n    «batch['x']»", "tensor cpu"),
+    "a batch moved as one": (
+        "for batch in DataLoader(d):\n    batch = batch.to('cuda')\n    «batch['x']»",
+        "tensor gpu",
+    ),
+    "a batch moved in a comprehension": (
+        "for b in DataLoader(d):\n    b = {k: v.to('cuda') for k, v in b.items()}\n    «b['x']»",
+        "tensor gpu",
+    ),
+    "unpacking": ("a, (b, *c) = 1, (torch.zeros(3).cuda(), 2)\n«b»", "tensor gpu"),
+    "unpacking a moved pair": ("a, b = a.cuda(), b.cpu()\n«b»", "unknown"),
+    "chained assignment": ("a = b = torch.zeros(3)\n«a»", "tensor cpu"),
+    "walrus": ("if (a := torch.zeros(3)) is not None:\n    «a»", "tensor cpu"),
+    "augmented": ("a = torch.zeros(3)\na += torch.ones(3)\n«a»", "tensor cpu"),
+    "augmented from a number": ("a = 0\na += torch.ones(3).cuda()\n«a»", "tensor gpu"),
+    "branches that agree": ("if c:\n    a = torch.zeros(3)\nelse:\n    a = torch.ones(3)\n«a»", "tensor cpu"),
+    "branches that differ": ("if c:\n    a = torch.zeros(3)\nelse:\n    a = 3\n«a»", "unknown"),
+    "branches that differ in place": ("a = torch.zeros(3)\nif c:\n    a = a.cuda()\n«a»", "tensor"),
+    "a branch that leaves": (
+        "def f(c):\n    a = 3\n    if c:\n        return a\n    else:\n        a = torch.zeros(1)\n    «a»",
+        "tensor cpu",
+    ),
+    "none and then a tensor": ("a = None\nif c:\n    a = torch.zeros(3)\n«a»", "tensor cpu"),
+    "what a loop leaves": ("a = 0\nfor i in range(3):\n    a = a + torch.ones(3).cuda()\n«a»", "unknown"),
+    "what a loop carries": ("a = torch.zeros(3)\nfor i in range(3):\n    «a»\n    a = a.cuda()", "tensor"),
+    "a loop that is broken out of": ("a = 3\nwhile True:\n    a = torch.zeros(3)\n    break\n«a»", "unknown"),
+    "with": ("with thing() as a:\n    b = torch.zeros(3)\n«b»", "tensor cpu"),
+    "try": ("try:\n    a = torch.zeros(3)\nexcept E:\n    a = torch.ones(3)\n«a»", "tensor cpu"),
+    "a deleted name": ("a = torch.zeros(3)\ndel a\n«a»", "unknown"),
+    "a conditional expression": ("«torch.zeros(3) if c else torch.ones(3)»", "tensor cpu"),
+    "a list built by append": (
+        "a = []\nfor i in b:\n    a.append(torch.zeros(3).cuda())\n«a[0]»",
+        "tensor gpu",
+    ),
+    "a comprehension": ("a = [torch.zeros(3) for _ in range(3)]\n«a[0]»", "tensor cpu"),
+    "a comprehension's own names": ("t = 3\n[t for t in [torch.zeros(3)]]\n«t»", "number"),
+    "inside a comprehension": ("[«t» for t in [torch.zeros(3)] if True]", "tensor cpu"),
+    "a dictionary": ("a = {'x': torch.zeros(3)}\n«a['x']»", "tensor cpu"),
+    "a lambda": ("f = lambda: torch.zeros(3)\n«f()»", "tensor cpu"),
+    "isinstance": ("if isinstance(a, torch.Tensor):\n    «a»", "unknown"),
+    "a name from nowhere": ("«mystery»", "unknown"),
+    "a shadowed import": ("import numpy as torch\n«torch.zeros(3)»", "ndarray"),
+    "a default-device context": ("with torch.device('cuda'):\n    a = torch.zeros(3)\n«a»", "tensor gpu"),
+    "after a default-device context": (
+        "with torch.device('cuda'):\n    pass\n«torch.zeros(3)»",
+        "tensor cpu",
+    ),
+    "a context of a device variable": (
+        "d = torch.device('cuda')\nwith d:\n    a = torch.zeros(3)\n«a»",
+        "tensor gpu",
+    ),
+    "a default device": ("torch.set_default_device('cuda')\n«torch.zeros(3)»", "tensor gpu"),
+    "a default type": (
+        "torch.set_default_tensor_type(torch.cuda.FloatTensor)\n«torch.zeros(3)»",
+        "tensor gpu",
+    ),
+    "a default dtype moves nothing": (
+        "torch.set_default_dtype(torch.float16)\n«torch.zeros(3)»",
+        "tensor cpu",
+    ),
+    "what a helper gives": ("def f(n):\n    return torch.zeros(n)\n«f(3)»", "tensor cpu"),
+    "what a helper of two gives": ("def f(n):\n    return torch.zeros(n), 3\na, b = f(3)\n«b»", "number"),
+    "what a recursive helper gives": (
+        "def f(n):\n    return torch.zeros(n) if n else f(n - 1)\n«f(3)»",
+        "unknown",
+    ),
+    "what a generator gives": ("def f():\n    yield torch.zeros(3)\nfor a in f():\n    «a»", "tensor cpu"),
+    "a helper's parameter": ("def f(n):\n    return «n»\nf(torch.zeros(3))", "tensor cpu"),
+    "a helper's parameter by keyword": (
+        "def f(a, n=1):\n    return «n»\nf(2, n=torch.zeros(3))",
+        "tensor cpu",
+    ),
+    "a helper called in two ways": ("def f(n):\n    return «n»\nf(torch.zeros(3))\nf(3)", "unknown"),
+    "an annotated parameter": ("def f(n: torch.Tensor):\n    return «n»", "tensor"),
+    "an optional parameter": ("def f(n: 'torch.Tensor | None' = None):\n    return «n»", "tensor"),
+    "a list of tensors": ("def f(n: list[torch.Tensor]):\n    return «n[0]»", "tensor"),
+    "a number": ("def f(n: int):\n    return «n»", "number"),
+    "a default number": ("def f(n=1):\n    return «n»", "number"),
+    "an array": ("def f(n: np.ndarray):\n    return «n»", "ndarray"),
+    "jaxtyping": (
+        "from jaxtyping import Float\ndef f(n: Float[torch.Tensor, 'a b']):\n    return «n»",
+        "tensor",
+    ),
+    "evidence in a function": ("def f(n):\n    n.unsqueeze(0)\n    return «n»", "tensor"),
+    "no evidence in a function": ("def f(n):\n    return «n»", "unknown"),
+    "a module variable in a function": (
+        "d = torch.device('cuda')\ndef f():\n    return «torch.zeros(3, device=d)»",
+        "tensor gpu",
+    ),
+}
+
+
+@pytest.mark.parametrize(("marked", "expected"), SCRIPT.values(), ids=SCRIPT)
+def test_values_in_scripts_and_functions(marked: str, expected: str) -> None:
+    assert kind_and_place(marked) == expected
+
+
+MODULES = {
+    "an input": (forward("return «x»"), "tensor likely"),
+    "an input with a default": (forward("return «mask»"), "tensor likely"),
+    "computed from the input": (forward("y = F.relu(x) * 2\nreturn «y[:, 0]»"), "tensor likely"),
+    "a factory": (forward("return «torch.arange(x.shape[1])»"), "tensor cpu"),
+    "beside the input": (forward("return «torch.arange(3, device=x.device)»"), "tensor likely"),
+    "on a device kept in self": (forward("return «torch.arange(3, device=self.device)»"), "tensor likely"),
+    "a parameter": (forward("return «self.w»", "self.w = nn.Parameter(torch.zeros(3))"), "tensor likely"),
+    "a buffer": (forward("return «self.b»", "self.register_buffer('b', torch.zeros(3))"), "tensor likely"),
+    "a plain tensor attribute stays behind": (
+        forward("return «self.t»", "self.t = torch.zeros(3)"),
+        "tensor cpu",
+    ),
+    "a number": (forward("return «self.n»", "self.n = 3"), "number"),
+    "a submodule": (forward("return «self.fc»", "self.fc = nn.Linear(3, 3)"), "module likely"),
+    "a submodule's result": (forward("return «self.fc(x)»", "self.fc = nn.Linear(3, 3)"), "tensor likely"),
+    "a submodule handed in": (forward("return «self.block(x)»", "self.block = block"), "tensor likely"),
+    "a list of submodules": (
+        forward(
+            "for layer in self.layers:\n    x = layer(x)\nreturn «x»", "self.layers = nn.ModuleList([block])"
+        ),
+        "tensor likely",
+    ),
+    "a weight": (forward("return «self.fc.weight»", "self.fc = nn.Linear(3, 3)"), "tensor likely"),
+    "an attribute set in another method": (
+        "class Net(nn.Module):\n    def start(self):\n        self.t = torch.zeros(3)\n"
+        "    def forward(self, x):\n        return «self.t»",
+        "tensor cpu",
+    ),
+    "an attribute set just before": (forward("self.t = torch.zeros(3)\nreturn «self.t + 1»"), "tensor cpu"),
+    "what a method gives": (
+        "class Net(nn.Module):\n    def ids(self, n):\n        return torch.arange(n)\n"
+        "    def forward(self, x):\n        return «self.ids(3)»",
+        "tensor cpu",
+    ),
+    "a method's parameter": (
+        "class Net(nn.Module):\n    def half(self, some):\n        return «some» / 2\n"
+        "    def forward(self, x):\n        return self.half(x)",
+        "tensor likely",
+    ),
+    "an attribute of a base in this file": (
+        "class Base(nn.Module):\n    def __init__(self):\n        self.t = torch.zeros(3)\n"
+        "class Net(Base):\n    def forward(self, x):\n        return «self.t»",
+        "tensor cpu",
+    ),
+    "a module of this file that gives a tuple": (
+        "class A(nn.Module):\n    def forward(self, x):\n        return x, 3\n"
+        "class B(nn.Module):\n    def __init__(self):\n        self.a = A()\n"
+        "    def forward(self, x):\n        y, n = self.a(x)\n        return «n»",
+        "number",
+    ),
+    "a flag among the inputs": (
+        "class Net(nn.Module):\n    def forward(self, x, use_cache):\n        return «use_cache»",
+        "unknown",
+    ),
+    "a dictionary as input": (
+        "class Net(nn.Module):\n    def forward(self, inputs):\n        inputs['a']\n        return «inputs»",
+        "unknown",
+    ),
+    "numbers among the inputs": (
+        "class Net(nn.Module):\n    def forward(self, x, height: int, steps=3):\n        return «steps»",
+        "number",
+    ),
+    "a data set's tensors are not on the GPU": (
+        "class D(Dataset):\n    def __getitem__(self, i):\n        return «self.t.unsqueeze(0)»",
+        "tensor",
+    ),
+    "a model's outputs": (
+        forward("out = self.block(x)\nreturn «out.logits»", "self.block = block"),
+        "tensor likely",
+    ),
+    "a loss module": (
+        forward("return «self.loss(x, x)»", "self.loss = nn.CrossEntropyLoss()"),
+        "tensor likely",
+    ),
+    "torch.autograd functions": (
+        "class Fn(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a):\n"
+        "        a.unsqueeze(0)\n        return «a»",
+        "tensor likely",
+    ),
+}
+
+
+@pytest.mark.parametrize(("marked", "expected"), MODULES.values(), ids=MODULES)
+def test_values_in_modules(marked: str, expected: str) -> None:
+    assert kind_and_place(marked) == expected
+
+
+STEP = """
+def train(model, loader, optimizer, criterion, device):
+    for images, labels in loader:
+        images = images.to(device)
+        output = model(images)
+        loss = criterion(output, labels.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("«loss»", "tensor likely"),
+        ("«output.argmax(1)»", "tensor likely"),
+        ("«(output.argmax(1) == labels.to(device)).sum()»", "tensor likely"),
+        ("«loss.item()»", "number"),
+        ("«labels»", "tensor"),
+        ("«loss.detach().cpu()»", "tensor cpu"),
+        ("«model»", "module likely"),
+        ("«loader»", "loader"),
+    ],
+)
+def test_values_in_a_training_function(statement: str, expected: str) -> None:
+    assert kind_and_place(STEP.format(statement)) == expected
+
+
+LIKES = {
+    "an input is like itself": (forward("return «x»"), "x"),
+    "computed from it": (forward("return «F.relu(x) + 1»"), "x"),
+    "like": (forward("return «torch.zeros_like(x)»"), "x"),
+    "its device": (forward("return «torch.arange(3, device=x.device)»"), "x"),
+    "moved to its device": (forward("return «torch.arange(3).to(x.device)»"), "x"),
+    "through a name": (forward("y = self.block(x)\nreturn «y»", "self.block = block"), "x"),
+    "of two, the first on the accelerator": (forward("return «torch.arange(3) + x»"), "x"),
+    "a name that is bound anew": (forward("y = x + 1\nx = torch.zeros(3).cuda()\nreturn «y»"), None),
+    "a name that is bound to its own": (forward("y = x + 1\nx = x * 2\nreturn «y»"), "x"),
+    "a helper's names mean nothing outside": (
+        "def f(a: torch.Tensor):\n    return a\ndef g(b):\n    return «f(b)»",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("marked", "expected"), LIKES.values(), ids=LIKES)
+def test_whose_device_a_value_shares(marked: str, expected: str | None) -> None:
+    facts, node = look(marked)
+    assert facts.value(node).like == expected
+
+
+NDIMS = {
+    "torch.tensor(1.0)": 0,
+    "torch.tensor([1, 2])": 1,
+    "torch.tensor([[1], [2]])": 2,
+    "torch.zeros(())": 0,
+    "torch.zeros([])": 0,
+    "torch.zeros(3)": 1,
+    "torch.zeros(3, 4)": 2,
+    "torch.zeros((3, 4, 5))": 3,
+    "torch.zeros(size)": None,
+    "torch.zeros(*size)": None,
+    "torch.zeros(a, b)": 2,
+    "torch.arange(9)": 1,
+    "torch.eye(3)": 2,
+    "torch.zeros(3).sum()": 0,
+    "torch.zeros(3, 3).sum(1)": None,
+    "torch.zeros(3, 3)[0]": 1,
+    "torch.zeros(3)[0]": 0,
+    "torch.full((2, 3), 1.0)": 2,
+    "F.cross_entropy(a, b)": 0,
+    "torch.ones(3) > torch.zeros(3)": None,
+    "torch.tensor(1.0) * 2": 0,
+}
+
+
+@pytest.mark.parametrize(("expression", "expected"), NDIMS.items())
+def test_the_number_of_dimensions(expression: str, expected: int | None) -> None:
+    facts, node = look(f"«{expression}»")
+    assert facts.value(node).ndim == expected
+
+
+DTYPES = {
+    "torch.zeros(3, dtype=torch.long)": "torch.long",
+    "torch.zeros(3) > 0": "torch.bool",
+    "torch.zeros(3).bool()": "torch.bool",
+    "torch.zeros(3).isnan()": "torch.bool",
+    "torch.isnan(torch.zeros(3))": "torch.bool",
+    "(torch.zeros(3) > 0) & (torch.ones(3) > 0)": "torch.bool",
+    "~(torch.zeros(3) > 0)": "torch.bool",
+    "torch.zeros(3).argmax()": "torch.int64",
+    "torch.randperm(3)": "torch.int64",
+    "torch.LongTensor([1])": "torch.int64",
+    "torch.zeros(3).to(torch.float16)": "torch.float16",
+    "torch.zeros(3, dtype=torch.int64).view(1, 3)": "torch.int64",
+    "torch.zeros(3)": None,
+}
+
+
+@pytest.mark.parametrize(("expression", "expected"), DTYPES.items())
+def test_the_element_type(expression: str, expected: str | None) -> None:
+    facts, node = look(f"«{expression}»")
+    assert facts.value(node).dtype == expected
+
+
+def test_a_name_tells_the_one_expression_it_comes_from() -> None:
+    facts, node = look("sizes = [1, 2]\nshape = sizes\ntorch.zeros(«shape»)")
+    origin = facts.value(node).origin
+    assert origin is not None and facts.span(origin).start == facts.span(facts.statement(origin)).start + 8
+
+
+def test_a_class_is_found_by_its_instance() -> None:
+    facts, node = look("class Photos(Dataset):\n    pass\nd = Photos()\nDataLoader(«d»)")
+    found = facts.class_of(node)
+    assert found is not None and found.name == "Photos"
+    facts, node = look("«torch.zeros(3)»")
+    assert facts.class_of(node) is None
