@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib
+import platform
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
@@ -12,6 +14,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.uris import to_fs_path
 
+from warplint import __version__
 from warplint_server.client import Client
 from warplint_server.parent import leave_with
 from warplint_server.positions import Positions
@@ -46,6 +49,8 @@ def _pulls(capabilities: types.ClientCapabilities) -> bool:
 
 
 def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
+    running = f"Warplint {__version__} on Python {platform.python_version()}, {sys.executable}"
+    server.window_log_message(types.LogMessageParams(types.MessageType.Info, running))
     Thread(target=_settle_in, name="warplint-settle-in", daemon=True).start()
 
 

@@ -15,20 +15,23 @@ def leave_with(process_id: int | None) -> None:
     The end of standard input says the same, unless another process has inherited its other end. A process
     that cannot be seen from the start (a client outside this container, say) is not watched.
     """
-    if process_id is not None and os.name == "posix" and _alive(process_id):
-        threading.Thread(
-            target=_wait_and_leave, args=(process_id,), name="warplint-client-watch", daemon=True
-        ).start()
+    if process_id is None or os.name != "posix" or not _exists(process_id):
+        return
+    # A dead parent that nobody has waited for still exists, but is no longer the parent.
+    is_parent = os.getppid() == process_id
+    threading.Thread(
+        target=_wait_and_leave, args=(process_id, is_parent), name="warplint-client-watch", daemon=True
+    ).start()
 
 
-def _wait_and_leave(process_id: int) -> None:
-    while _alive(process_id):
+def _wait_and_leave(process_id: int, is_parent: bool) -> None:
+    while _exists(process_id) and (not is_parent or os.getppid() == process_id):
         time.sleep(CHECK_S)
     # From a thread, and whatever the others are doing: nobody is left to tell.
     os._exit(1)
 
 
-def _alive(process_id: int) -> bool:
+def _exists(process_id: int) -> bool:
     try:
         os.kill(process_id, 0)
     except ProcessLookupError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -98,7 +99,9 @@ class Session:
             self._soon(self._reload, path.parent)
 
     def _soon(self, function: Callable[..., object], *arguments: object) -> None:
-        self._loop.call_soon_threadsafe(function, *arguments)
+        # The loop is closed once the client has left, while threads may still be at work.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function, *arguments)
 
     def _opened(self, project: Project) -> None:
         self._audience.watch(project)

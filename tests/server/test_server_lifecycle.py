@@ -101,17 +101,22 @@ AWKWARD_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", AWKWARD_TEXTS.values(), ids=AWKWARD_TEXTS)
-async def test_awkward_texts_are_answered(project: Path, text: str) -> None:
+async def test_awkward_texts_are_answered(project: Path) -> None:
     async with editor(project) as session:
-        uri = session.open(project / "model.py", text)
-        await session.diagnostics(uri)
-        session.change(uri, 2, "import torch\n", span(0, 0, 0))
-        await session.diagnostics(uri, 2)
-        await session.hover(uri, 0, 0)
-        await session.actions(uri, types.Range(types.Position(0, 0), types.Position(9, 9)))
-        session.change(uri, 3, ROTARY)
-        assert len(await session.diagnostics(uri, 3)) == 1
+        for name, text in AWKWARD_TEXTS.items():
+            uri = session.open(project / f"{name}.py", text)
+            await session.diagnostics(uri)
+            session.change(uri, 2, "import torch\n", span(0, 0, 0))
+            await session.diagnostics(uri, 2)
+            await session.hover(uri, 0, 0)
+            await session.actions(uri, types.Range(types.Position(0, 0), types.Position(9, 9)))
+            session.change(uri, 3, ROTARY)
+            assert len(await session.diagnostics(uri, 3)) == 1, name
+
+
+async def test_the_log_says_which_server_runs(project: Path) -> None:
+    async with editor(project) as session:
+        await session.until(lambda: any(sys.executable in it.message for it in session.client.log_messages))
 
 
 async def test_what_programs_print_does_not_reach_the_protocol(project: Path) -> None:
