@@ -19,12 +19,12 @@ from pathlib import Path
 
 from warplint.profile.calls import BACKWARD_NODE
 from warplint.profile.charge import Charger
-from warplint.profile.clock import find_markers, fit_clock, unix_pairs
 from warplint.profile.join import raw_files
 from warplint.profile.nesting import ThreadNesting, by_thread
 from warplint.profile.raw import read_process
 from warplint.profile.timeline import NOWHERE, Places, Timeline
-from warplint.profile.trace import NONE, HostSpans, Trace, read_trace, spans_named
+from warplint.profile.trace import NONE, HostSpans, Trace, spans_named
+from warplint.profile.window_trace import read_window_trace
 from warplint.source.statements import statement_heads
 
 Place = tuple[str, int]
@@ -92,15 +92,11 @@ def compare(folder: Path, kind: str, record: Path | None) -> dict[str, object]:
     gpu_ns: collections.Counter[str] = collections.Counter()
     wrong: collections.Counter[str] = collections.Counter()
     for window in process.windows:
-        if window.close is None:
+        close = window.close
+        if close is None or close.trace is None or close.main_thread is None:
             continue
-        trace = read_trace(folder / window.close["trace"])
-        clock = fit_clock(
-            unix_pairs(trace, window.close.get("clock", [])),
-            find_markers(trace, window.close.get("markers", [])),
-        )
-        clock.apply(trace)
-        charger = Charger(trace, Timeline(window, places), int(window.close["main_thread"]))
+        trace, _ = read_window_trace(folder, close.trace, close)
+        charger = Charger(trace, Timeline(window, places), close.main_thread)
         if kind == "forward":
             truth_of = forward_truth(trace)
         else:

@@ -63,7 +63,7 @@ def test_markers_are_found_as_annotations_and_as_operators() -> None:
     builder.op("warplint.sync#1", 10, 11)
     builder.op("warplint.sync#9", 20, 21)
     builder.op("warplint.sync#x", 30, 31)
-    found = find_markers(builder.parsed(), [[0, 100, 200], [1, 300, 400]])
+    found = find_markers(builder.parsed(), [(0, 100, 200), (1, 300, 400)])
     assert found == [Marker(0, 1_000, 100, 200), Marker(10_000, 11_000, 300, 400)]
 
 
@@ -72,13 +72,13 @@ def test_unix_readings_meet_the_trace_where_kineto_counts_unix_time() -> None:
     builder.op("aten::mm", 0, 1)
     trace = builder.parsed()
     unix = 7 * SECOND + TRACE_ORIGIN_US * 1000 + 250
-    assert unix_pairs(trace, [[1_000, unix, 1_100], [5_000, unix, 900_000]]) == [Pair(250, 1_050)]
+    assert unix_pairs(trace, [(1_000, unix, 1_100), (5_000, unix, 900_000)]) == [Pair(250, 1_050)]
 
 
 def test_without_a_base_the_trace_is_not_in_unix_time() -> None:
     builder = TraceBuilder()
     builder.op("aten::mm", 0, 1)
-    assert unix_pairs(builder.parsed(), [[0, 0, 0]]) == []
+    assert unix_pairs(builder.parsed(), [(0, 0, 0)]) == []
 
 
 def test_applying_a_clock_moves_every_column() -> None:

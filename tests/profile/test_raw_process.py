@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_a_window_without_its_close_stays_open(written: Written) -> None:
         writer.write_json(Record.WINDOW_OPEN, {"window": 1, "t_ns": 9})
 
     process = written(fill)
-    assert [window.close_ns for window in process.windows] == [8, None]
+    assert [window.close and window.close.t_ns for window in process.windows] == [8, None]
     assert not process.ended
 
 
@@ -85,6 +86,16 @@ def test_cut_off_file_keeps_its_complete_records(tmp_path: Path) -> None:
 def test_record_that_lacks_a_key_is_named(written: Written) -> None:
     with pytest.raises(LayoutError, match="WINDOW_OPEN"):
         written(lambda writer: writer.write_json(Record.WINDOW_OPEN, {"window": 0}))
+
+
+@pytest.mark.parametrize("wrong", [{"price": 3}, {"markers": [[1, 2]]}, {"clock": "x"}, {"main_thread": "x"}])
+def test_window_close_that_holds_something_else_is_named(wrong: dict[str, Any], written: Written) -> None:
+    def fill(writer: RawWriter) -> None:
+        writer.write_json(Record.WINDOW_OPEN, {"window": 0, "t_ns": 2})
+        writer.write_json(Record.WINDOW_CLOSE, {"window": 0, "t_ns": 8, "trace": "t", **wrong})
+
+    with pytest.raises(LayoutError, match="WINDOW_CLOSE"):
+        written(fill)
 
 
 def test_foreign_and_missing_files(tmp_path: Path) -> None:

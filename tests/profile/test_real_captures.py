@@ -14,12 +14,13 @@ import pytest
 
 from warplint.profile.calls import BACKWARD_NODE
 from warplint.profile.charge import Charger
-from warplint.profile.clock import Clock, find_markers, fit_clock, unix_pairs
+from warplint.profile.clock import Clock
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.raw import read_process
 from warplint.profile.store import open_profile
 from warplint.profile.timeline import NOWHERE, Places, Timeline
-from warplint.profile.trace import Trace, read_trace, spans_named
+from warplint.profile.trace import Trace, spans_named
+from warplint.profile.window_trace import read_window_trace
 from warplint.project.captures import captures
 
 SLEEP_US = 20_000
@@ -189,13 +190,10 @@ class Joined:
 def window(captured: Captured) -> Joined:
     process = read_process(next(captured.folder.glob("*.wlraw")))
     window = process.windows[0]
-    assert window.close is not None
-    trace = read_trace(captured.folder / window.close["trace"])
-    pairs = unix_pairs(trace, window.close["clock"])
-    clock = fit_clock(pairs, find_markers(trace, window.close["markers"]))
-    clock.apply(trace)
-    places = Places(process)
-    return Joined(trace, clock, Charger(trace, Timeline(window, places), window.close["main_thread"]), places)
+    close, places = window.close, Places(process)
+    assert close is not None and close.trace is not None and close.main_thread is not None
+    trace, clock = read_window_trace(captured.folder, close.trace, close)
+    return Joined(trace, clock, Charger(trace, Timeline(window, places), close.main_thread), places)
 
 
 def nodes(trace: Trace) -> Iterator[tuple[str, int]]:

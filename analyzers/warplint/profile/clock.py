@@ -76,9 +76,9 @@ class Clock:
                 ends[flow] = (thread, host_ns(time))
 
 
-def find_markers(trace: Trace, stamps: Sequence[Sequence[int]]) -> list[Marker]:
-    """Pair the trace's marker records with capture's stamps ``[name_index, before_ns, after_ns]``."""
-    by_index = {int(index): (int(before), int(after)) for index, before, after in stamps}
+def find_markers(trace: Trace, stamps: Sequence[tuple[int, int, int]]) -> list[Marker]:
+    """Pair the trace's marker records with capture's stamps ``(name_index, before_ns, after_ns)``."""
+    by_index = {index: (before, after) for index, before, after in stamps}
     found: list[Marker] = []
     kinds: tuple[HostSpans, HostSpans] = (trace.annotations, trace.operators)
     for spans in kinds:
@@ -89,8 +89,8 @@ def find_markers(trace: Trace, stamps: Sequence[Sequence[int]]) -> list[Marker]:
     return sorted(found, key=lambda marker: marker.end_ns)
 
 
-def unix_pairs(trace: Trace, readings: Sequence[Sequence[int]]) -> list[Pair]:
-    """Capture's ``[perf_before_ns, unix_ns, perf_after_ns]`` as instants on trace and host clock."""
+def unix_pairs(trace: Trace, readings: Sequence[tuple[int, int, int]]) -> list[Pair]:
+    """Capture's ``(perf_before_ns, unix_ns, perf_after_ns)`` as instants on trace and host clock."""
     if not trace.base_ns or not readings:
         return []
     origin_ns = trace.base_ns + trace.origin_us * 1000

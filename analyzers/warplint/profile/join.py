@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile import notes
 from warplint.profile.charge import Charger
-from warplint.profile.clock import ClockError, find_markers, fit_clock, unix_pairs
+from warplint.profile.clock import ClockError
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
-from warplint.profile.raw import RawProcess, RawWindow, read_process
+from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
 from warplint.profile.steps import StepRange, StepTimes
 from warplint.profile.tally import LineKey, Tally
 from warplint.profile.timeline import NOWHERE, Places, Timeline
-from warplint.profile.trace import Trace, TraceError, read_trace
+from warplint.profile.trace import Trace, TraceError
 from warplint.profile.window import tally_device, tally_host
+from warplint.profile.window_trace import read_window_trace
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
 
@@ -130,46 +130,42 @@ class _ProcessJoin:
         )
 
     def _windows(self) -> list[_JoinedWindow]:
-        finished = [window for window in self.process.windows if window.close is not None]
-        joined = [self._finished(window, window.close) for window in finished if window.close is not None]
-        device = [window for window in joined if window.trace is not None and len(window.trace.work)]
-        for window in self.process.windows:
-            if window.close is None:
-                self.said.append(notes.open_window(window.number, self.process.lost_bytes))
-                if not finished:
-                    joined.append(self._unfinished(window))
-        if not self.process.ended and len(finished) == len(self.process.windows):
-            self.said.append(notes.unended(self.manifest.finished is not None))
+        joined = [
+            self._finished(window, window.close)
+            for window in self.process.windows
+            if window.close is not None
+        ]
+        unfinished = [window for window in self.process.windows if window.close is None]
+        run_ended = self.manifest.finished is not None
+        for window in unfinished:
+            self.said.append(notes.open_window(window.number, run_ended, self.process.lost_bytes))
+        if not unfinished and not self.process.ended:
+            self.said.append(notes.unended(run_ended))
         # Windows whose GPU records are lost would count as if the GPU had not been there.
-        return device or joined
+        device = [window for window in joined if window.trace is not None and len(window.trace.work)]
+        return device or joined or [self._unfinished(window) for window in unfinished]
 
-    def _finished(self, window: RawWindow, close: dict[str, Any]) -> _JoinedWindow:
+    def _finished(self, window: RawWindow, close: WindowClose) -> _JoinedWindow:
         ends_ns = self.process.step_ends_ns
-        steps = StepRange.within(window.open_ns, int(close["t_ns"]), ends_ns)
+        steps = StepRange.within(window.open_ns, close.t_ns, ends_ns)
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
-        trace = self._trace(window, close)
-        times = StepTimes(window.open_ns, int(close["t_ns"]), ends_ns)
-        self.said.extend(notes.price(window.number, close.get("price", {}), times))
+        trace = self._trace(window.number, close)
+        times = StepTimes(window.open_ns, close.t_ns, ends_ns)
+        self.said.extend(notes.price(window.number, close.price, times))
         if trace is None or not len(trace.work):
             return _JoinedWindow(trace, tally_host(timeline, thread, steps, self._key))
         charger = Charger(trace, timeline, thread)
         return _JoinedWindow(trace, tally_device(trace, timeline, charger, steps, self._key))
 
-    def _trace(self, window: RawWindow, close: dict[str, Any]) -> Trace | None:
-        name = close.get("trace")
-        if not name:
+    def _trace(self, window: int, close: WindowClose) -> Trace | None:
+        if close.trace is None:
             return None
         try:
-            # A name with a folder in it was not written by capture.
-            trace = read_trace(self.folder / Path(str(name)).name)
-            clock = fit_clock(
-                unix_pairs(trace, close.get("clock", [])), find_markers(trace, close.get("markers", []))
-            )
+            trace, clock = read_window_trace(self.folder, close.trace, close)
         except (TraceError, ClockError) as error:
-            self.said.append(notes.trace_lost(window.number, str(name), str(error)))
+            self.said.append(notes.trace_lost(window, close.trace, str(error)))
             return None
-        clock.apply(trace)
-        self.said.append(notes.clock(window.number, clock))
+        self.said.append(notes.clock(window, clock))
         return trace
 
     def _unfinished(self, window: RawWindow) -> _JoinedWindow:
@@ -181,9 +177,8 @@ class _ProcessJoin:
 
     def _stepping_thread(self, window: RawWindow) -> int:
         """The thread that makes the steps: as capture says, else the one with most line events."""
-        named = (window.close or {}).get("main_thread", self.process.process.get("main_thread"))
-        if named is not None:
-            return int(named)
+        if window.close is not None and window.close.main_thread is not None:
+            return window.close.main_thread
         return max(window.lines, key=lambda thread: len(window.lines[thread]), default=0)
 
     def _key(self, place: int) -> LineKey | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from warplint.profile.clock import Clock
 from warplint.profile.steps import StepTimes
@@ -24,7 +23,11 @@ def other_processes(shown: Path, others: list[Path]) -> list[str]:
     return [f"costs are those of {shown.stem}; also captured and not shown: {names}"]
 
 
-def open_window(window: int, lost_bytes: int) -> str:
+def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
+    if not run_ended:
+        return (
+            f"window {window} was still open when its costs were joined: its GPU records are not written yet"
+        )
     lost = f", and {lost_bytes} bytes of its last record" if lost_bytes else ""
     return f"the process ended inside window {window}: its GPU records are lost{lost}"
 
@@ -47,9 +50,9 @@ def clock(window: int, fitted: Clock) -> str:
     )
 
 
-def price(window: int, seconds: Mapping[str, Any], steps: StepTimes) -> list[str]:
+def price(window: int, seconds: Mapping[str, float], steps: StepTimes) -> list[str]:
     """What the window cost the program: by part of the work, and the median step before, inside and after."""
-    parts = [f"{part} {float(seconds[f'{part}_s']):.2f} s" for part in PRICE_PARTS if f"{part}_s" in seconds]
+    parts = [f"{part} {seconds[f'{part}_s']:.2f} s" for part in PRICE_PARTS if f"{part}_s" in seconds]
     medians = dict(steps.medians_ms())
     times = [f"{place} {ms:.1f} ms" for place, ms in medians.items() if ms is not None]
     said = []

@@ -21,20 +21,51 @@ from warplint.capture.layout import (
     parse_steps,
 )
 
+Readings = list[tuple[int, int, int]]
+"""Triples of clock readings, as WINDOW_CLOSE holds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowClose:
+    """What a WINDOW_CLOSE record says; what it leaves out is empty or None."""
+
+    t_ns: int
+    trace: str | None
+    main_thread: int | None
+    markers: Readings
+    """``(name_index, before_ns, after_ns)``."""
+    clock: Readings
+    """``(perf_before_ns, unix_ns, perf_after_ns)``."""
+    price: dict[str, float]
+    """Seconds."""
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> WindowClose:
+        """Raises KeyError, TypeError or ValueError when it holds something else."""
+        trace, main_thread = value.get("trace"), value.get("main_thread")
+        return cls(
+            t_ns=int(value["t_ns"]),
+            trace=None if trace is None else str(trace),
+            main_thread=None if main_thread is None else int(main_thread),
+            markers=_readings(value.get("markers") or []),
+            clock=_readings(value.get("clock") or []),
+            price={str(part): float(seconds) for part, seconds in (value.get("price") or {}).items()},
+        )
+
+
+def _readings(triples: list[list[int]]) -> Readings:
+    return [(int(first), int(second), int(third)) for first, second, third in triples]
+
 
 @dataclass(slots=True)
 class RawWindow:
-    """A capture window. ``close`` is WINDOW_CLOSE's JSON, or None when the process died inside the window."""
+    """A capture window. ``close`` is None when the process died inside it, or is in it still."""
 
     number: int
     open_ns: int
-    close: dict[str, Any] | None = None
+    close: WindowClose | None = None
     lines: dict[int, array[int]] = field(default_factory=dict)
     """Native thread id to flat (t_ns, source, line) triples, not necessarily in order; source 0 is none."""
-
-    @property
-    def close_ns(self) -> int | None:
-        return None if self.close is None else int(self.close["t_ns"])
 
 
 @dataclass(slots=True)
@@ -121,7 +152,7 @@ class _Assembly:
     def _close_window(self, value: dict[str, Any]) -> None:
         for window in self._process.windows:
             if window.number == int(value["window"]) and window.close is None:
-                window.close = {**value, "t_ns": int(value["t_ns"])}
+                window.close = WindowClose.of_json(value)
 
     def _add_note(self, value: dict[str, Any]) -> None:
         self._process.notes.append(str(value["text"]))

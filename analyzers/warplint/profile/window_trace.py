@@ -1,0 +1,18 @@
+"""A window's trace, on the clock of its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warplint.profile.clock import Clock, find_markers, fit_clock, unix_pairs
+from warplint.profile.raw import WindowClose
+from warplint.profile.trace import Trace, read_trace
+
+
+def read_window_trace(folder: Path, trace: str, close: WindowClose) -> tuple[Trace, Clock]:
+    """The trace file of that name with every time in ``perf_counter_ns``. Raises TraceError, ClockError."""
+    # A name with a folder in it was not written by capture.
+    read = read_trace(folder / Path(trace).name)
+    clock = fit_clock(unix_pairs(read, close.clock), find_markers(read, close.markers))
+    clock.apply(read)
+    return read, clock
