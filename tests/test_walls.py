@@ -91,7 +91,7 @@ def parts() -> Iterator[tuple[str, str, Path]]:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules a file imports, anywhere in it; ``from a import b`` counts as a.b where that is a module."""
+    """The modules a file imports, anywhere in it; ``from a import b`` is a.b where that is a module."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -78,7 +78,7 @@ class Engine:
         return self._newest.get()
 
     def costs(self, source: SourceText, profile: Profile | None = None) -> dict[int, PlacedCost]:
-        """What a capture measured, by line of this text: the newest unless one is given that was opened before.
+        """What a capture measured, by line of this text: the newest, or one that was opened before.
 
         Empty without a readable one.
         """
