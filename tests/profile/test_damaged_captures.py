@@ -40,7 +40,7 @@ def test_windows_are_summed(capture: CaptureBuilder, tmp_path: Path) -> None:
 
 
 def test_killed_inside_the_only_window(capture: CaptureBuilder, tmp_path: Path) -> None:
-    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", signal=9).write(tmp_path)
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", finished=1.0, signal=9).write(tmp_path)
     writer = RawWriter(tmp_path / raw_name(0, 1))
     capture.write_head(writer)
     writer.write_json(Record.WINDOW_OPEN, {"window": 0, "t_ns": host_ns(0)})
@@ -60,7 +60,7 @@ def test_killed_inside_the_only_window(capture: CaptureBuilder, tmp_path: Path) 
 def test_killed_inside_a_later_window_the_finished_ones_stand(
     capture: CaptureBuilder, tmp_path: Path
 ) -> None:
-    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", signal=9).write(tmp_path)
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", finished=1.0, signal=9).write(tmp_path)
     writer = RawWriter(tmp_path / raw_name(0, 1))
     capture.write_head(writer)
     capture.write_window(writer, tmp_path, 0)
@@ -72,9 +72,22 @@ def test_killed_inside_a_later_window_the_finished_ones_stand(
     assert "the process ended inside window 1: its GPU records are lost" in profile.notes
 
 
+def test_read_while_the_run_goes_on(capture: CaptureBuilder, tmp_path: Path) -> None:
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0").write(tmp_path)
+    writer = RawWriter(tmp_path / raw_name(0, 1))
+    capture.write_head(writer)
+    capture.write_window(writer, tmp_path, 0)
+    assert "the run goes on, or was killed" in join(tmp_path).notes
+    writer.write_json(Record.WINDOW_OPEN, {"window": 1, "t_ns": host_ns(500)})
+    profile = join(tmp_path)
+    writer.close()
+    assert profile.totals.gpu_busy_us == 30
+    assert any(note.startswith("window 1 is open: the run goes on, or was killed") for note in profile.notes)
+
+
 def test_killed_inside_a_later_window_without_a_gpu(capture: CaptureBuilder, tmp_path: Path) -> None:
     capture.trace.events.clear()
-    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", signal=9).write(tmp_path)
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", finished=1.0, signal=9).write(tmp_path)
     writer = RawWriter(tmp_path / raw_name(0, 1))
     capture.write_head(writer)
     capture.write_window(writer, tmp_path, 0)

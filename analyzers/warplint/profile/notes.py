@@ -25,9 +25,7 @@ def other_processes(shown: Path, others: list[Path]) -> list[str]:
 
 def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
     if not run_ended:
-        return (
-            f"window {window} was still open when its costs were joined: its GPU records are not written yet"
-        )
+        return f"window {window} is open: the run goes on, or was killed; its GPU records are not there"
     lost = f", and {lost_bytes} bytes of its last record" if lost_bytes else ""
     return f"the process ended inside window {window}: its GPU records are lost{lost}"
 
@@ -35,7 +33,7 @@ def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
 def unended(run_ended: bool) -> str:
     """The process wrote no END, though no window was open."""
     if not run_ended:
-        return "the run had not ended when its costs were joined"
+        return "the run goes on, or was killed"
     return "the process ended without closing its capture: steps of its last second may be missing"
 
 
