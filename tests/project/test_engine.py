@@ -79,11 +79,11 @@ def test_what_has_no_fix_has_no_edits(tmp_path: Path) -> None:
 
 def test_fixing_spares_what_comments_silence_while_lines_move(tmp_path: Path) -> None:
     """The first fix joins lines, so the silenced statement stands elsewhere in the second round."""
-    spread = "        steps = torch.arange(\n            x.shape[1]\n        ).to(\n            x.device)\n"
+    spread = "        steps = torch.arange(x.shape[1]).to(\n            x.device\n        )\n"
     silenced = MOVED.replace("\n", "  # warplint: ignore[WL101]\n")
+    fixed = MOVED.replace("1]).to(x.device)", "1], device=x.device)")
     result = engine(tmp_path).fix(source(FORWARD + spread + silenced + DRAWN + RESULT), unsafe=False)
-    assert silenced in result.text
-    assert DRAWN in result.text
+    assert result.text == FORWARD + fixed + silenced + DRAWN + RESULT
     assert len(result.applied) == 1
     assert [finding.code for finding in result.left] == ["WL101"]
 
