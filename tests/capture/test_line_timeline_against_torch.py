@@ -1,7 +1,7 @@
 """The line timeline against an independent record of which line called each torch function.
 
-The record is a TorchFunctionMode outside the project that looks at the program's own frames: it sees operators
-and subscripts as well as named calls, at the time they are made.
+The record is a TorchFunctionMode outside the project that looks at the program's own frames: it sees
+operators and subscripts as well as named calls, at the time they are made.
 """
 
 from __future__ import annotations

@@ -68,13 +68,6 @@ class Trace:
         self._profile = None
         part.replace(path)
 
-    def forsake(self) -> None:
-        """In a forked child, which inherits a profiler that it can neither use nor stop.
-
-        Without this the child would gather records for the rest of its life.
-        """
-        torch.autograd._enable_record_function(False)
-
     def _config(self) -> Any:
         from torch._C._profiler import _ExperimentalConfig
 

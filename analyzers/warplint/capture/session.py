@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from warplint.capture import terminal
+from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
@@ -21,10 +22,13 @@ from warplint.capture.settings import Settings
 from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.sources import Sources
 from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTimes
+from warplint.capture.tool_ids import out_of_sight
 from warplint.capture.user_code import UserCode
 from warplint.capture.window import Surroundings, Window, native_method
 
 WRITE_STEPS_EVERY_NS = 1_000_000_000
+MAX_WINDOWS = 8
+"""How many a process opens at most, where forks keep cutting them short."""
 
 
 class State(Enum):
@@ -63,7 +67,9 @@ class Session:
         self._state = State.IDLE
         self._window: Window | None = None
         self._windows = 0
-        self._busy = threading.RLock()
+        self._window_kind: StepKind | None = None
+        self._steps_wanted = settings.steps
+        """Whole steps still to be captured."""
 
     def begin(self) -> None:
         """Record who we are, and start counting steps."""
@@ -82,7 +88,7 @@ class Session:
             )
         atexit.register(self.finish)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forsake)
+            os.register_at_fork(before=self._before_fork, after_in_child=self._forsake)
         self._state = State.ARMED
 
     def finish(self) -> None:
@@ -128,6 +134,7 @@ class Session:
             self._close_window("the program began to train", perf_counter_ns())
         self._kind = StepKind.OPTIMIZER
         self._times = StepTimes(self._times.count if self._windows else 0)
+        self._steps_wanted = self._settings.steps
         self._state = State.ARMED
 
     def _reason_to_open(self) -> str | None:
@@ -135,6 +142,8 @@ class Session:
         means_to_train = self._kind is StepKind.MODULE and self._module_clock.optimizer_built
         if means_to_train and times.count < UNUSED_OPTIMIZER_CALLS:
             return None
+        if self._windows and self._kind is self._window_kind:
+            return "going on after a fork"
         if after is not None:
             return f"asked for after step {after}" if times.count >= after else None
         return reason_to_open(self._kind, times)
@@ -144,10 +153,10 @@ class Session:
             return
         self._state = State.ACTIVE
         self._windows += 1
+        self._window_kind = self._kind
         self._write_steps()
-        window = Window(self._windows, self._around, self._close_asked)
-        self._window = window
-        window.open(self._times.count, self._kind, reason)
+        window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
+        out_of_sight(lambda: window.open(self._times.count, self._kind, reason))
 
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())
@@ -159,7 +168,8 @@ class Session:
         with self._guarded():
             self._write_steps()
             self._state = State.IDLE
-            window.close(self._times.count, t_ns, reason)
+            self._steps_wanted = min(self._steps_wanted, window.steps_left)
+            out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
 
     def _foreign_profiler_starts(self) -> None:
         if self._window is not None:
@@ -219,12 +229,18 @@ class Session:
             window.abort()
         self._switch_off()
 
+    def _before_fork(self) -> None:
+        """Close the window, to go on in another: a child with a copy of a running Kineto dies at its exit."""
+        if self._window is not None:
+            self._close_window("the program forked", perf_counter_ns())
+            if self._steps_wanted > 0 and self._windows < MAX_WINDOWS:
+                self._state = State.ARMED
+
     def _forsake(self) -> None:
         """In a forked child: we follow the program, not its workers."""
+        if self._windows:
+            leave_before_destructors()
         self._recorder.abandon()
-        window, self._window = self._window, None
-        if window is not None:
-            window.forsake()
         self._switch_off()
 
     def _switch_off(self) -> None:

@@ -32,12 +32,17 @@ class StepKind(str, Enum):
     MODULE = "module"
 
 
+STRANGERS = 20
+"""So many steps of other optimizers, without one of the leader's, and the next becomes the leader."""
+
+
 class OptimizerClock:
-    """A step ends after ``optimizer.step()``: of the first optimizer seen, while it lives."""
+    """A step ends after ``optimizer.step()``: of the first optimizer seen, until it is no longer used."""
 
     def __init__(self, on_step: OnStep) -> None:
         self._on_step = on_step
         self._leader: weakref.ref[torch.optim.Optimizer] | None = None
+        self._strangers = 0
         self._handle: Any = None
 
     def start(self) -> None:
@@ -52,10 +57,14 @@ class OptimizerClock:
         # Traced into a compiled step, this hook must leave nothing there.
         if torch.compiler.is_compiling():
             return
-        if self._leader is None or self._leader() is None:
+        leader = self._leader() if self._leader is not None else None
+        if leader is not optimizer:
+            self._strangers += 1
+            if leader is not None and self._strangers <= STRANGERS:
+                return
             self._leader = weakref.ref(optimizer)
-        if self._leader() is optimizer:
-            self._on_step(perf_counter_ns())
+        self._strangers = 0
+        self._on_step(perf_counter_ns())
 
 
 class ModuleClock:

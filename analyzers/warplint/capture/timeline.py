@@ -35,9 +35,6 @@ class Timeline(Protocol):
     def stop(self) -> None:
         """Everything off; may be called twice."""
 
-    def forsake(self) -> None:
-        """Everything off in a forked child."""
-
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         """Have ``callback`` called once by the thread of that identifier.
 

@@ -56,9 +56,6 @@ class MonitoringTimeline:
             monitoring.set_local_events(tool, code, 0)
         release_tool(tool)
 
-    def forsake(self) -> None:
-        self.stop()
-
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         if self._tool is None:
             return

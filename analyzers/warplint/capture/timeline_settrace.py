@@ -64,9 +64,6 @@ class SettraceTimeline:
             frame.f_trace = None
         self._traced.clear()
 
-    def forsake(self) -> None:
-        self.stop()
-
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         self._pending = (callback, thread, {id(place) for place in places})
 

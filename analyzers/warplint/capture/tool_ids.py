@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 monitoring: Any = getattr(sys, "monitoring", None)
@@ -21,6 +22,30 @@ def take_tool() -> int | None:
             continue
         return tool
     return None
+
+
+def out_of_sight(action: Callable[[], None]) -> None:
+    """Run ``action`` where no debugger, profiler or coverage tool of the program's sees it.
+
+    ``sys.monitoring`` reports nothing of what runs inside a callback, to anyone. Before Python 3.12, and
+    where others hold all tool ids, the action simply runs.
+    """
+    tool = take_tool() if monitoring is not None else None
+    if tool is None:
+        action()
+        return
+    start = monitoring.events.PY_START
+    monitoring.register_callback(tool, start, lambda code, offset: action())
+    monitoring.set_local_events(tool, _door.__code__, start)
+    try:
+        _door()
+    finally:
+        monitoring.set_local_events(tool, _door.__code__, 0)
+        release_tool(tool)
+
+
+def _door() -> None:
+    """Its start is the event behind ``out_of_sight``."""
 
 
 def release_tool(tool: int) -> None:

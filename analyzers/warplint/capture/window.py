@@ -48,7 +48,9 @@ class Surroundings:
 class Window:
     """Opened by the constructor's caller on the stepping thread with ``open``, closed once with ``close``."""
 
-    def __init__(self, number: int, around: Surroundings, please_close: Callable[[str], None]) -> None:
+    def __init__(
+        self, number: int, steps: int, around: Surroundings, please_close: Callable[[str], None]
+    ) -> None:
         self._number = number
         self._around = around
         self._please_close = please_close
@@ -63,7 +65,7 @@ class Window:
         self._native_thread = 0
         self._deadline_ns = 0
         self._asked = False
-        self.steps_left = around.settings.steps + LEAD_IN_STEPS
+        self.steps_left = steps + LEAD_IN_STEPS
 
     def open(self, step: int, kind: StepKind, reason: str) -> None:
         started_ns = perf_counter_ns()
@@ -132,13 +134,6 @@ class Window:
                 "price": {**self._price.record(), "inside_s": (t_ns - self._opened_ns) / 1e9},
             },
         )
-
-    def forsake(self) -> None:
-        """In a forked child: our part of the window off, nothing touched that belongs to the parent."""
-        if self._timeline is not None:
-            self._timeline.forsake()
-        if self._trace is not None:
-            self._trace.forsake()
 
     def abort(self) -> None:
         """Everything off after a failure, as far as it will go; what was not written is lost."""

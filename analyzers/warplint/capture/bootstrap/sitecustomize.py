@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import os
 import sys
-from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # the name type checkers know; importing typing would double the time this file takes
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.abc import Loader
     from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 # pathlib costs as much as the rest of this file.
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
@@ -164,14 +164,14 @@ def load_warplint() -> None:
 
 def run_hidden_sitecustomize() -> None:
     """Run the ``sitecustomize`` that ours stood before; what it raises is for Python's ``site`` to handle."""
-    from importlib.machinery import PathFinder
+    for finder in sys.meta_path:
+        spec = finder.find_spec("sitecustomize", None)
+        if spec is not None and spec.loader is not None:
+            from importlib.util import module_from_spec
 
-    spec = PathFinder.find_spec("sitecustomize")
-    if spec is not None and spec.loader is not None:
-        from importlib.util import module_from_spec
-
-        module = sys.modules["sitecustomize"] = module_from_spec(spec)
-        spec.loader.exec_module(module)
+            module = sys.modules["sitecustomize"] = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return
 
 
 enter()

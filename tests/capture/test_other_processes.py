@@ -1,0 +1,140 @@
+"""Which processes are captured: the program and torchrun's ranks, and none that they start beside."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+from programs import QUICKLY, TRAINING, make_project, run
+
+PYTHON = sys.executable
+
+LOADING = """
+import os, sys, torch
+
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, index):
+        tools = [sys.monitoring.get_tool(tool) for tool in (3, 4)] if hasattr(sys, "monitoring") else []
+        traced = sys.gettrace() is not None or any(tools)
+        named = "WARPLINT_CAPTURE" in os.environ
+        profiled = torch.autograd._profiler_enabled()
+        return torch.tensor([float(index), float(traced), float(named), float(profiled)])
+
+def main():
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loader = torch.utils.data.DataLoader(
+        Data(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]
+    )
+    flags = torch.zeros(3)
+    for epoch in range(2):
+        for batch in loader:
+            flags += batch[:, 1:].sum(dim=0)
+            model(batch).sum().backward()
+            optimizer.step()
+    print(flags.tolist())
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_forked_loader_workers_are_left_alone(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", train=LOADING)
+    # The window is open when the second epoch's workers are forked.
+    done = run(root, "--after", "6", "--steps", "6", "train.py", "fork")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"[0.0, 0.0, 0.0]\n", b"")
+    assert len(done.processes) == 1
+    assert done.process.steps == list(range(1, 17))
+    windows = zip(done.process.opened, done.process.closed, strict=True)
+    assert [(opened["step"], closed["step"]) for opened, closed in windows] == [(6, 8), (9, 15)]
+    assert done.process.closed[0]["reason"] == "the program forked"
+
+
+def test_spawned_loader_workers_are_left_alone(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", train=LOADING)
+    done = run(root, *QUICKLY, "train.py", "spawn")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"[0.0, 0.0, 0.0]\n", b"")
+    assert len(done.processes) == 1
+
+
+def test_a_forked_child_ends_as_it_would_and_leaves_the_capture_to_its_parent(tmp_path: Path) -> None:
+    text = f"""
+import ctypes, os, sys
+{TRAINING}
+train(3)
+child = os.fork()
+if child == 0:
+    train(4)
+    ctypes.CDLL(None).puts(b"from C")
+    sys.exit(6)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+train(9)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    done = run(root, "--after", "2", "--steps", "4", "train.py")
+    assert (done.returncode, done.stdout) == (0, b"from C\n6\n")
+    # Python 3.12 warns a main program that forks beside threads, and Kineto has left one.
+    assert [line for line in done.stderr.splitlines() if b"fork()" not in line] == []
+    assert done.process.steps == list(range(1, 13))
+    assert [closed["step"] for closed in done.process.closed] == [3, 9]
+    assert done.process.ended
+
+
+def test_other_python_programs_are_not_followed(tmp_path: Path) -> None:
+    parent = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "child.py"], check=True)
+{TRAINING}
+train(7)
+subprocess.run([sys.executable, "child.py"], check=True)
+"""
+    child = f"""
+import os
+{TRAINING}
+train(7)
+"""
+    root = make_project(tmp_path / "project", train=parent, child=child)
+    done = run(root, *QUICKLY, "train.py")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.process.process["argv"][1:] == ["train.py"]
+
+
+def test_each_of_torchruns_ranks_is_captured_and_the_launcher_is_not(tmp_path: Path) -> None:
+    text = f"""
+import os
+import torch.distributed
+{TRAINING}
+torch.distributed.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(model)
+train(8)
+torch.distributed.barrier()
+print(os.environ["RANK"], [name for name in os.environ if name.startswith("WARPLINT")])
+torch.distributed.destroy_process_group()
+"""
+    root = make_project(tmp_path / "project", train=text)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+    done = run(root, *QUICKLY, "--", PYTHON, *words, "--master-port", str(port), "train.py")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.decode().splitlines()) == ["0 []", "1 []"]
+    described = sorted((process.process["rank"], process.process["world"]) for process in done.processes)
+    assert described == [(0, 2), (1, 2)]
+    assert [process.closed[0]["step"] for process in done.processes] == [5, 5]
+
+
+def test_ranks_that_a_captured_program_starts_are_captured(tmp_path: Path) -> None:
+    parent = """
+import os, subprocess, sys
+subprocess.run([sys.executable, "rank.py"], env={**os.environ, "RANK": "0", "WORLD_SIZE": "1"}, check=True)
+"""
+    root = make_project(tmp_path / "project", launch=parent, rank=f"{TRAINING}train(7)\n")
+    done = run(root, *QUICKLY, "launch.py")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.process.process["argv"][1:] == ["rank.py"]

@@ -1,0 +1,160 @@
+"""What counts as a step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from programs import ON_MONITORING, QUICKLY, TRAINING, make_project, run
+
+INFERENCE = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+    def forward(self, x):
+        if x is None:
+            raise ValueError
+        return self.parts(x)
+model = Model()
+def infer(count):
+    for index in range(count):
+        y = model(torch.ones(2, 4))
+        try:
+            model(None)
+        except ValueError:
+            pass
+"""
+
+
+def test_an_outermost_module_call_is_a_step_of_inference(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", infer=f"{INFERENCE}infer(10)\n")
+    process = run(root, *QUICKLY, "infer.py").process
+    if ON_MONITORING:
+        assert [(window["step"], window["step_kind"]) for window in process.opened] == [(2, "module")]
+        assert process.closed[0]["step"] == 5
+        assert process.steps == list(range(1, 11)), "calls that raise are no steps"
+        assert len(process.lines_of("infer")) >= 2
+    else:
+        assert process.opened == []
+        assert "Python 3.12" in process.notes["no-module-clock"]
+
+
+def test_forward_passes_before_training_are_no_steps(tmp_path: Path) -> None:
+    text = f"{TRAINING}\nfor index in range(30):\n    model(torch.randn(4, 8))\ntrain(8)\n"
+    root = make_project(tmp_path / "project", train=text)
+    process = run(root, *QUICKLY, "train.py").process
+    assert [(window["step"], window["step_kind"]) for window in process.opened] == [(2, "optimizer")]
+    assert process.steps == list(range(1, 9))
+
+
+def test_the_first_of_several_optimizers_sets_the_step(tmp_path: Path) -> None:
+    text = f"""
+{TRAINING}
+other = torch.optim.SGD(torch.nn.Linear(2, 2).parameters(), lr=0.1)
+for index in range(8):
+    train(1)
+    other.step()
+    other.step()
+"""
+    root = make_project(tmp_path / "project", train=text)
+    assert run(root, *QUICKLY, "train.py").process.steps == list(range(1, 9))
+
+
+def test_an_optimizer_that_is_gone_makes_way_for_the_next(tmp_path: Path) -> None:
+    text = f"""
+import gc
+{TRAINING}
+train(3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+gc.collect()
+train(5)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    assert run(root, *QUICKLY, "train.py").process.steps == list(range(1, 9))
+
+
+def test_an_optimizer_that_is_no_longer_used_makes_way_for_the_next(tmp_path: Path) -> None:
+    text = f"""
+{TRAINING}
+train(3)
+kept = optimizer
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train(50)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    assert len(run(root, *QUICKLY, "train.py").process.steps) == 3 + 50 - 20
+
+
+def test_a_window_waits_for_step_times_to_settle(tmp_path: Path) -> None:
+    text = f"""
+import time
+{TRAINING}
+for index in range(40):
+    time.sleep(0.05 if index >= 8 else 0.2 / (index + 1) + 0.05 * (index % 2))
+    train(1)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    process = run(root, "--steps", "5", "train.py").process
+    assert process.opened[0]["reason"] == "step time settled"
+    assert process.opened[0]["step"] >= 10
+
+
+def test_a_window_closes_when_its_seconds_are_over(tmp_path: Path) -> None:
+    text = f"""
+import time
+{TRAINING}
+train(3)
+started = time.monotonic()
+while time.monotonic() - started < 3:
+    time.sleep(0.05)
+print(torch.autograd._profiler_enabled())
+"""
+    root = make_project(tmp_path / "project", train=text)
+    done = run(root, "--after", "2", "--seconds", "1", "train.py")
+    assert (done.stdout, done.stderr) == (b"False\n", b"")
+    assert done.process.closed[0]["reason"] == "it had lasted 1 s"
+    assert 1 <= done.process.closed[0]["price"]["inside_s"] < 2
+
+
+def test_a_window_closes_in_library_code_too(tmp_path: Path) -> None:
+    text = """
+import sys, time
+sys.path.append(sys.argv[1])
+import torch
+import library
+library.main()
+"""
+    library = f"""
+import time
+{TRAINING}
+def main():
+    train(3)
+    started = time.monotonic()
+    while time.monotonic() - started < 3:
+        time.sleep(0.05)
+        model(torch.randn(4, 8))
+    print(torch.autograd._profiler_enabled())
+"""
+    root = make_project(tmp_path / "project", train=text)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "library.py").write_text(library, encoding="utf-8")
+    done = run(root, "--after", "2", "--seconds", "1", "train.py", str(outside))
+    assert (done.stdout, done.stderr) == (b"False\n", b"")
+    assert done.process.closed[0]["reason"] == "it had lasted 1 s"
+
+
+def test_an_included_package_counts_as_user_code(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", train="import library\n")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "library.py").write_text(f"{TRAINING}train(8)\n", encoding="utf-8")
+    path = {"PYTHONPATH": str(outside)}
+    without = run(root, *QUICKLY, "train.py", environment=path).process
+    assert without.lines_of("train") == set()
+    other = make_project(tmp_path / "other", train="import library\n")
+    options = ("--include", "library", "--include", "missing_package")
+    included = run(other, *QUICKLY, *options, "train.py", environment=path).process
+    assert len(included.lines_of("train")) >= 4
+    assert "missing_package" in included.notes["include-missing"]
