@@ -208,7 +208,7 @@ class _EventReader:
             elif category == "fwdbwd":
                 ends = self.trace.arrows.forward if phase == "s" else self.trace.arrows.backward
                 ends[event["id"]] = (event["tid"], self.time(event["ts"]))
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             self.trace.malformed += 1
 
     def time(self, ts_us: float) -> int:
