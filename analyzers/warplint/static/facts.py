@@ -103,13 +103,19 @@ class Facts:
     def _scoped(self, node: ast.Name) -> list[ast.AST]:
         """The functions whose scope a name sees, innermost first; comprehensions that bind it too."""
         found: list[ast.AST] = []
+        below: ast.AST = node
         current = self.parent(node)
         while current is not None:
-            if isinstance(current, FunctionNode | ast.Lambda) or (
-                isinstance(current, Comprehension) and comprehension_binds(current, node.id)
-            ):
+            # Defaults, decorators and annotations of a function do not see its names.
+            if isinstance(current, FunctionNode):
+                sees = isinstance(below, ast.stmt)
+            elif isinstance(current, ast.Lambda):
+                sees = below is current.body
+            else:
+                sees = isinstance(current, Comprehension) and comprehension_binds(current, node.id)
+            if sees:
                 found.append(current)
-            current = self.parent(current)
+            below, current = current, self.parent(current)
         return found
 
     def _scope(self, around: ast.AST) -> Scope:

@@ -91,10 +91,8 @@ class Loops:
             return False
         if site.name in frequency.BACKWARD:
             return site.base not in {"self", "super"} or site.name == "manual_backward"
-        if site.name == "step":
-            called_on = site.node.func
-            base = last_name(called_on.value) if isinstance(called_on, ast.Attribute) else ""
-            return frequency.OPTIMIZER.fullmatch(base) is not None
+        if site.name == "step" and isinstance(site.node.func, ast.Attribute):
+            return frequency.OPTIMIZER.fullmatch(last_name(site.node.func.value)) is not None
         return any(map(self.is_training_step, self._called(site)))
 
     def _called(self, site: CallSite) -> list[FunctionOutline]:

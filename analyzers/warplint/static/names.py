@@ -86,8 +86,8 @@ def comprehension_binds(node: Comprehension, name: str) -> bool:
 def module_scope(outlines: Iterable[Outline]) -> Scope:
     """What the module's own statements bind.
 
-    An import stays one when its fallback is a constant: ``except ImportError: apex = None``. Of two imports
-    of one name the first counts.
+    An import stays one when its fallback is nothing: ``except ImportError: apex = None``. Of two imports of
+    one name the first counts.
     """
     imports: dict[str, str] = {}
     assigned: dict[str, list[ast.stmt]] = {}
@@ -104,7 +104,8 @@ def module_scope(outlines: Iterable[Outline]) -> Scope:
 
 
 def _is_fallback(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool))
 
 
 def aliases(imports: Iterable[Import]) -> dict[str, set[str]]:

@@ -368,8 +368,8 @@ def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
             else name.name.partition(".")[0]
             for name in statement.names
         }
-    module = "." * statement.level + (statement.module or "")
-    return {name.asname or name.name: f"{module}.{name.name}" for name in statement.names}
+    package = "." * statement.level + (f"{statement.module}." if statement.module else "")
+    return {name.asname or name.name: package + name.name for name in statement.names}
 
 
 def _called(function: ast.expr) -> tuple[str, str | None] | None:

@@ -60,7 +60,7 @@ class Uses:
         elif isinstance(parent, ast.BinOp):
             yield self._beside(parent, parent.right if node is parent.left else parent.left)
         elif isinstance(parent, ast.Compare):
-            yield self._compared(node, parent)
+            yield from self._compared(node, parent)
         elif isinstance(parent, ast.UnaryOp):
             yield Use(UseKind.HOST if isinstance(parent.op, ast.Not) else UseKind.OTHER, parent)
         elif isinstance(parent, ast.AugAssign):
@@ -106,11 +106,15 @@ class Uses:
         kind = UseKind.COMBINED if value.is_tensor else UseKind.OTHER
         return Use(kind, operation, value)
 
-    def _compared(self, node: ast.expr, comparison: ast.Compare) -> Use:
+    def _compared(self, node: ast.expr, comparison: ast.Compare) -> Iterator[Use]:
         others = [part for part in [comparison.left, *comparison.comparators] if part is not node]
+        if all(isinstance(operator, ast.Is | ast.IsNot) for operator in comparison.ops):
+            # Whether it is the same object says nothing of what it holds.
+            return
         if any(isinstance(operator, ast.In | ast.NotIn) for operator in comparison.ops):
-            return Use(UseKind.HOST, comparison, self._value(others[0]))
-        return self._among(comparison, others)
+            yield Use(UseKind.HOST, comparison, self._value(others[0]))
+        else:
+            yield self._among(comparison, others)
 
     def _among(self, node: ast.AST, others: list[ast.expr]) -> Use:
         """An operand beside others: with a tensor it is combined, and one on the accelerator counts first."""

@@ -1,0 +1,305 @@
+"""How often a marked place runs, and why."""
+
+from __future__ import annotations
+
+import pytest
+from marks import look
+
+TRAIN = """
+def train(model, loader, optimizer, args):
+    start = 1
+    for step, batch in enumerate(loader):
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+{}
+"""
+
+
+def in_loop(body: str) -> str:
+    return TRAIN.format("\n".join(" " * 8 + line for line in body.splitlines()))
+
+
+PLACES = {
+    "module level": ("«here()»", "once", "at module level"),
+    "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
+    "before the loop": (
+        TRAIN.format("").replace("start = 1", "«here()»"),
+        "epoch",
+        "in train",
+    ),
+    "the header of the loop": (
+        "def train(model, o):\n    for x in «here()»:\n        model(x).backward()\n        o.step()",
+        "epoch",
+        "in train",
+    ),
+    "a while's test": (
+        "while «here()»:\n    loss = model(x)\n    loss.backward()\n    optimizer.step()",
+        "step",
+        "in the training loop",
+    ),
+    "a loop over epochs": (
+        "for epoch in range(9):\n    for x in loader:\n        model(x).backward()\n"
+        "        optimizer.step()\n    «here()»",
+        "epoch",
+        "in the epoch loop",
+    ),
+    "one batch an epoch": (
+        "for epoch in range(9):\n    model(data).sum().backward()\n    optimizer.step()\n    «here()»",
+        "step",
+        "in the training loop",
+    ),
+    "losses in a loop of their own": (
+        "for step in range(9):\n    «here()»\n    for loss in losses:\n        loss.backward()\n"
+        "    for optimizer in optimizers:\n        optimizer.step()",
+        "step",
+        "in the training loop",
+    ),
+    "a step in a function": (
+        "def step(x):\n    model(x).sum().backward()\n    optimizer.step()\nfor i in range(9):\n"
+        "    step(i)\n    «here()»",
+        "step",
+        "in the training loop",
+    ),
+    "an epoch in a function": (
+        "def epoch():\n    for x in loader:\n        model(x).sum().backward()\n        optimizer.step()\n"
+        "for i in range(9):\n    epoch()\n    «here()»",
+        "epoch",
+        "in the epoch loop",
+    ),
+    "with a gradient scaler": (
+        "for x in range(9):\n    scaler.scale(model(x)).backward()\n    scaler.step(optimizer)\n    «here()»",
+        "step",
+        "in the training loop",
+    ),
+    "with accelerate": (
+        "for x in data:\n    accelerator.backward(model(x))\n    «here()»",
+        "step",
+        "in the training loop",
+    ),
+    "an evaluation loop": (
+        "def evaluate(model, loader):\n    for x in loader:\n        model(x)\n        «here()»",
+        "step",
+        "in the evaluation loop",
+    ),
+    "after the evaluation loop": (
+        "def evaluate(model, loader):\n    for x in loader:\n        model(x)\n    return «here()»",
+        "epoch",
+        "in evaluate",
+    ),
+    "a loader inside wrappers": (
+        "from tqdm import tqdm\nfor i, x in enumerate(tqdm(self.train_dataloader)):\n    «here()»",
+        "step",
+        "in the loop over batches",
+    ),
+    "a decoding loop": (
+        "def generate(model, ids):\n    for _ in range(20):\n        ids = model(ids)\n        «here()»",
+        "step",
+        "in the decoding loop",
+    ),
+    "a loop that runs a model": (
+        "def main():\n    for image in images:\n        model(image)\n        «here()»",
+        "step",
+        "in the loop that runs the model",
+    ),
+    "a plain loop": ("for x in range(9):\n    «here()»", "once", "at module level"),
+    "a comprehension in a loop": (in_loop("[«here(x)» for x in y]"), "step", "in the training loop"),
+    "forward": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "a loop in forward": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        for y in x:\n            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "construction": (
+        "class Net(nn.Module):\n    def __init__(self):\n        for i in range(9):\n            «here()»",
+        "once",
+        "in Net.__init__",
+    ),
+    "a helper of the constructor": (
+        "class Net(nn.Module):\n    def __init__(self):\n        self.table()\n    def table(self):\n"
+        "        «here()»",
+        "once",
+        "in Net.table, called from Net.__init__",
+    ),
+    "a helper of forward": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return self.table()\n"
+        "    def table(self):\n        «here()»",
+        "step",
+        "in Net.table, called from Net.forward",
+    ),
+    "a helper of both": (
+        "class Net(nn.Module):\n    def __init__(self):\n        self.table()\n    def forward(self, x):\n"
+        "        return self.table()\n    def table(self):\n        «here()»",
+        "step",
+        "in Net.table, called from Net.forward",
+    ),
+    "a helper of a helper": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return a(x)\ndef a(x):\n    return b(x)\n"
+        "def b(x):\n    «here()»",
+        "step",
+        "in b, called from a",
+    ),
+    "a method that nobody calls here": (
+        "class Net(nn.Module):\n    def position_ids(self):\n        «here()»",
+        "unknown",
+        "in Net.position_ids",
+    ),
+    "a builder that forward calls": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return self.build_mask(x)\n"
+        "    def build_mask(self, x):\n        «here()»",
+        "step",
+        "in Net.build_mask, called from Net.forward",
+    ),
+    "a builder that nobody calls here": (
+        "class Net(nn.Module):\n    def build_mask(self, x):\n        «here()»",
+        "once",
+        "in Net.build_mask",
+    ),
+    "a method that a base calls": (
+        "class Base(nn.Module):\n    def forward(self, x):\n        return self.part(x)\n"
+        "class Net(Base):\n    def part(self, x):\n        «here()»",
+        "step",
+        "in Net.part, called from Base.forward",
+    ),
+    "a function handed over": (
+        "def act(x):\n    «here()»\nclass Net(nn.Module):\n    def forward(self, x):\n"
+        "        return run(act, x)",
+        "step",
+        "in act, called from Net.forward",
+    ),
+    "a hook runs later": (
+        "class Net(nn.Module):\n    def __init__(self):\n        self.register_forward_hook(self.seen)\n"
+        "    def seen(self, *a):\n        «here()»",
+        "unknown",
+        "in Net.seen",
+    ),
+    "an initialiser that apply calls": (
+        "class Net(nn.Module):\n    def __init__(self):\n        self.apply(self.fill)\n"
+        "    def fill(self, m):\n        «here()»",
+        "once",
+        "in Net.fill, called from Net.__init__",
+    ),
+    "a cached function": (
+        "from functools import lru_cache\n@lru_cache(None)\ndef table(n):\n    «here()»\n"
+        "class Net(nn.Module):\n    def forward(self, x):\n        return table(3)",
+        "once",
+        "in table",
+    ),
+    "a recursive function": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return walk(x)\n"
+        "def walk(x):\n    «here()»\n    return walk(x)",
+        "step",
+        "in walk, called from Net.forward",
+    ),
+    "a closure": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        def inner(y):\n            «here()»\n"
+        "        return run(inner)",
+        "step",
+        "in Net.forward.inner",
+    ),
+    "a lightning step": (
+        "class Net(L.LightningModule):\n    def training_step(self, batch, i):\n        «here()»",
+        "step",
+        "in Net.training_step",
+    ),
+    "a loss function": ("def dice_loss(p, t):\n    «here()»", "step", "in dice_loss"),
+    "an autograd function": (
+        "class Fn(torch.autograd.Function):\n    @staticmethod\n    def backward(ctx, g):\n        «here()»",
+        "step",
+        "in Fn.backward",
+    ),
+    "a sample of a data set": (
+        "class Photos(Dataset):\n    def __getitem__(self, i):\n        «here()»",
+        "step",
+        "in Photos.__getitem__",
+    ),
+    "loading": ("def load_weights(path):\n    for k in path:\n        «here()»", "once", "in load_weights"),
+    "main": ("def main():\n    «here()»", "once", "in main"),
+    "a default of a parameter": (
+        "class Net(nn.Module):\n    def forward(self, x=«here()»):\n        pass",
+        "once",
+        "at module level",
+    ),
+    "a guarded function": (
+        in_loop("if step % 10 == 0:\n    show(loss)") + "def show(x):\n    «here()»",
+        "epoch",
+        "in show, called from train",
+    ),
+}
+
+
+@pytest.mark.parametrize(("marked", "hotness", "why"), PLACES.values(), ids=PLACES)
+def test_how_often_a_place_runs(marked: str, hotness: str, why: str) -> None:
+    facts, node = look("import lightning.pytorch as L\n" + marked)
+    assert (facts.hotness(node).value, facts.why_hot(node)) == (hotness, why)
+
+
+GUARDS = {
+    "every n steps": ("if step % 10 == 0:\n    «here()»", "epoch"),
+    "every n steps, short": ("if not step % 10:\n    «here()»", "epoch"),
+    "every n steps, by configuration": (
+        "if (step + 1) % args.every == 0 and args.loud:\n    «here()»",
+        "epoch",
+    ),
+    "on the last of n steps": ("if step % 10 == 9:\n    «here()»", "epoch"),
+    "on the other steps": ("if step % 10 == 0:\n    pass\nelse:\n    «here()»", "step"),
+    "on all but every nth": ("if step % 10 != 0:\n    «here()»", "step"),
+    "on all but every nth, short": ("if step % 10:\n    «here()»", "step"),
+    "after leaving on the others": ("if step % 10 != 0:\n    continue\n«here()»", "epoch"),
+    "after leaving on every nth": ("if step % 10 == 0:\n    continue\n«here()»", "step"),
+    "one of many conditions": ("if step % 10 == 0 or big:\n    «here()»", "step"),
+    "behind a flag": ("if args.debug:\n    «here()»", "epoch"),
+    "behind the absence of a flag": ("if not args.debug:\n    «here()»", "step"),
+    "on one rank": ("if rank == 0:\n    «here()»", "epoch"),
+    "in the main process": ("if accelerator.is_main_process:\n    «here()»", "epoch"),
+    "when it is time to log": ("if self.should_log(step):\n    «here()»", "epoch"),
+    "at chosen steps": ("if step in (0, 100):\n    «here()»", "epoch"),
+    "at the first step": ("if step == 0:\n    «here()»", "epoch"),
+    "in training mode": ("if self.training:\n    «here()»", "step"),
+    "for some kind of loss": ("if args.loss == 'l1':\n    «here()»", "step"),
+    "when something was given": ("if mask is not None:\n    «here()»", "step"),
+    "when nothing was given": ("if mask is None:\n    mask = «here()»", "step"),
+    "the first time": ("if self.mask is None:\n    self.mask = «here()»", "once"),
+    "the first time, by hasattr": ("if not hasattr(self, 'mask'):\n    self.mask = «here()»", "once"),
+    "the first time for a size": ("if n not in self.masks:\n    self.masks[n] = «here()»", "once"),
+    "the first time, as a buffer": (
+        "if self.mask is None:\n    self.register_buffer('mask', «here()»)",
+        "once",
+    ),
+    "the first time or for a new size": (
+        "if self.mask is None or self.mask.shape[0] < n:\n    self.mask = «here()»",
+        "step",
+    ),
+    "every time there is none": ("if self.mask is None:\n    mask = «here()»", "step"),
+    "before an exception": ("if bad:\n    «here()»\n    raise ValueError", "once"),
+    "before the end of the loop": ("if done:\n    «here()»\n    break", "epoch"),
+    "in a handler": ("try:\n    pass\nexcept E:\n    «here()»", "epoch"),
+    "while a model is exported": ("if torch.onnx.is_in_onnx_export():\n    «here()»", "once"),
+    "a loop inside a guard": ("if step % 10 == 0:\n    for x in val_loader:\n        «here()»", "step"),
+    "an elif": ("if a:\n    pass\nelif step % 10 == 0:\n    «here()»", "epoch"),
+    "nested guards": ("if a:\n    if step % 10 == 0:\n        if b:\n            «here()»", "epoch"),
+}
+
+
+@pytest.mark.parametrize(("body", "hotness"), GUARDS.values(), ids=GUARDS)
+def test_guards_in_a_training_loop(body: str, hotness: str) -> None:
+    facts, node = look(in_loop(body))
+    assert facts.hotness(node).value == hotness
+
+
+def test_a_cache_filled_after_an_early_return() -> None:
+    facts, node = look(
+        "class Net(nn.Module):\n    def forward(self, n):\n        if self.mask is not None:\n"
+        "            return self.mask\n"
+        "        self.mask = «here()»\n        return self.mask"
+    )
+    assert facts.hotness(node).value == "once"
+
+
+def test_a_guard_does_not_warm_what_is_cold() -> None:
+    facts, node = look("if step % 10 == 0:\n    «here()»")
+    assert facts.hotness(node).value == "once"
