@@ -65,11 +65,13 @@ def test_events_without_what_they_need_are_counted_and_left_out() -> None:
     builder = TraceBuilder()
     builder.complete("kernel", "no correlation", 7, 0, 1, device=0)
     builder.complete("cpu_op", "bad number", MAIN, 0, 1, **{"Sequence number": "x"})
+    builder.op("beyond 64 bits", 0, 1, sequence=1 << 70)
+    builder.op("endless", 0, float("inf"))
     builder.events.append({"ph": "X", "cat": "cpu_op", "name": "no time"})
     builder.events.append("no object")  # type: ignore[arg-type]
     builder.op("aten::mm", 0, 1)
     trace = builder.parsed()
-    assert trace.malformed == 4
+    assert trace.malformed == 6
     assert len(trace.operators) == len(trace.operators.sequence) == 1
     assert len(trace.work) == 0
 
@@ -86,7 +88,15 @@ def test_header_before_and_after_the_events() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", '{"traceEvents": 3}', '{"traceEvents": [{"ph": "X", "cat"', '{"traceEvents": []', "\0\1"],
+    [
+        "",
+        "[]",
+        '{"deviceProperties": [{}], "traceEvents": []}',
+        '{"traceEvents": 3}',
+        '{"traceEvents": [{"ph": "X", "cat"',
+        '{"traceEvents": []',
+        "\0\1",
+    ],
 )
 def test_damaged_traces_say_so(text: str) -> None:
     with pytest.raises(TraceError):

@@ -10,7 +10,7 @@ import enum
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,9 @@ class HostSpans:
     def __len__(self) -> int:
         return len(self.start)
 
-    def append_span(self, name: int, thread: int, start: int, end: int) -> None:
-        self.name.append(name)
-        self.thread.append(thread)
-        self.start.append(start)
-        self.end.append(end)
+    @property
+    def span_columns(self) -> tuple[array[int], ...]:
+        return self.name, self.thread, self.start, self.end
 
 
 @dataclass(slots=True)
@@ -175,11 +173,11 @@ def _read_events(trace: Trace, text: str, position: int) -> int:
 def _read_header(trace: Trace, text: str) -> None:
     try:
         header = json.loads(text, strict=False)
-    except ValueError:
+        trace.base_ns = int(header.get("baseTimeNanoseconds", 0))
+        for device in header.get("deviceProperties", []):
+            trace.devices[int(device["id"])] = str(device["name"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise TraceError("its header is damaged") from None
-    trace.base_ns = int(header.get("baseTimeNanoseconds", 0))
-    for device in header.get("deviceProperties", []):
-        trace.devices[int(device["id"])] = str(device["name"])
 
 
 class _EventReader:
@@ -222,42 +220,36 @@ class _EventReader:
         start = self.time(event["ts"])
         return start, start + max(0, round(event["dur"] * 1000))
 
+    def span(self, event: dict[str, Any]) -> tuple[int, int, int, int]:
+        """Name, thread, start and end."""
+        return self.trace.names.number(str(event["name"])), int(event["tid"]), *self.interval(event)
+
     def operator(self, event: dict[str, Any]) -> None:
-        start, end = self.interval(event)
-        args = event.get("args", {})
-        sequence, forward_thread = (
-            int(args.get("Sequence number", NONE)),
-            int(args.get("Fwd thread id", NONE)),
-        )
-        operators = self.trace.operators
-        operators.append_span(self.trace.names.number(event["name"]), int(event["tid"]), start, end)
-        operators.sequence.append(sequence)
-        operators.forward_thread.append(forward_thread)
+        operators, args = self.trace.operators, event.get("args", {})
+        numbers = int(args.get("Sequence number", NONE)), int(args.get("Fwd thread id", NONE))
+        columns = (*operators.span_columns, operators.sequence, operators.forward_thread)
+        _append(columns, (*self.span(event), *numbers))
 
     def call(self, event: dict[str, Any]) -> None:
-        start, end = self.interval(event)
-        correlation = int(event["args"]["correlation"])
-        self.trace.calls.append_span(self.trace.names.number(event["name"]), int(event["tid"]), start, end)
-        self.trace.calls.correlation.append(correlation)
-
-    def device_work(self, event: dict[str, Any], kind: WorkKind) -> None:
-        start, end = self.interval(event)
-        args = event["args"]
-        correlation, device, size = int(args["correlation"]), int(args["device"]), int(args.get("bytes", 0))
-        work = self.trace.work
-        work.kind.append(kind)
-        work.name.append(self.trace.names.number(event["name"]))
-        work.device.append(device)
-        work.start.append(start)
-        work.end.append(end)
-        work.correlation.append(correlation)
-        work.bytes.append(size)
+        calls = self.trace.calls
+        columns = (*calls.span_columns, calls.correlation)
+        _append(columns, (*self.span(event), int(event["args"]["correlation"])))
 
     def annotation(self, event: dict[str, Any]) -> None:
-        start, end = self.interval(event)
-        self.trace.annotations.append_span(
-            self.trace.names.number(event["name"]), int(event["tid"]), start, end
-        )
+        _append(self.trace.annotations.span_columns, self.span(event))
+
+    def device_work(self, event: dict[str, Any], kind: WorkKind) -> None:
+        work, args = self.trace.work, event["args"]
+        numbers = int(args["correlation"]), int(args["device"]), int(args.get("bytes", 0))
+        name = self.trace.names.number(str(event["name"]))
+        columns = (work.kind, work.name, work.start, work.end, work.correlation, work.device, work.bytes)
+        _append(columns, (kind, name, *self.interval(event), *numbers))
+
+
+def _append(columns: Sequence[array[int]], row: Sequence[int]) -> None:
+    """Append to every column, or to none. Raises OverflowError, TypeError."""
+    for column, value in zip(columns, array("q", row), strict=True):
+        column.append(value)
 
 
 def spans_named(trace: Trace, spans: HostSpans, prefixes: tuple[str, ...]) -> Iterator[int]:
