@@ -14,6 +14,17 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((given.value for given in call.keywords if given.arg == name), None)
 
 
+def is_off(argument: ast.expr) -> bool:
+    """Whether an argument is literally ``0``, ``False`` or ``None``."""
+    return isinstance(argument, ast.Constant) and not argument.value
+
+
+def is_set(call: ast.Call, name: str) -> bool:
+    """Whether a keyword argument is given and not literally off."""
+    given = keyword(call, name)
+    return given is not None and not is_off(given)
+
+
 def has_unpacking(call: ast.Call) -> bool:
     """Whether ``*args`` or ``**kwargs`` may hand over what is not written out."""
     return any(isinstance(argument, ast.Starred) for argument in call.args) or any(

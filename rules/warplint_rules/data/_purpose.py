@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from warplint.static.facts import Facts, Role
+from warplint_rules._calls import is_off, keyword
 
 
 class Purpose(enum.Enum):
@@ -17,6 +18,9 @@ class Purpose(enum.Enum):
     UNKNOWN = "unknown"
 
 
+STEMS = re.compile(r"(train|test|val|valid|eval|dev)(?:data)?(?:set|loader|iter|gen|dl|ds)?")
+"""What is left of words written as one: ``trainloader``, ``testset``."""
+ORDERED = re.compile("Sequential|Ordered")
 WORD = re.compile(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
 TRAINING_WORDS = {"train", "training", "trainer", "trn", "finetune", "pretrain"}
 OTHER_WORDS = {
@@ -40,6 +44,19 @@ def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
     if function is not None and function.role is Role.EVALUATE:
         return Purpose.OTHER
     return Purpose.UNKNOWN
+
+
+def keeps_order(sampler: ast.expr, facts: Facts) -> bool:
+    """Whether a sampler goes through the data in order, as for evaluation."""
+    origin = facts.value(sampler).origin
+    made = origin if isinstance(origin, ast.Call) else sampler
+    if not isinstance(made, ast.Call):
+        return False
+    name = ast.unparse(made.func).rpartition(".")[2]
+    shuffle = keyword(made, "shuffle")
+    if ORDERED.match(name) or (shuffle is not None and is_off(shuffle)):
+        return True
+    return "Batch" in name and bool(made.args) and keeps_order(made.args[0], facts)
 
 
 def _targets(loader: ast.Call, facts: Facts) -> Iterator[str]:
@@ -70,4 +87,6 @@ def _names(node: ast.expr) -> Iterator[str]:
 
 def _words(names: list[str]) -> Iterator[str]:
     for name in names:
-        yield from (word.lower() for word in WORD.findall(name))
+        for word in WORD.findall(name):
+            stem = STEMS.fullmatch(word.lower())
+            yield stem[1] if stem else word.lower()

@@ -33,6 +33,7 @@ FETCHERS = ("__getitem__", "__getitems__", "__iter__")
 IN_MEMORY = {"torch.utils.data.TensorDataset", "torchvision.datasets.FakeData"}
 WRAPPERS = {"torch.utils.data.Subset", "torch.utils.data.ConcatDataset", "torch.utils.data.random_split"}
 LIBRARY_DATASETS = ("torchvision.datasets.", "torchaudio.datasets.")
+INDICES = re.compile(r"(?:\w*_)?(?:idx|index|indexes|indices|ids|nodes)", re.IGNORECASE)
 MADE_UP = re.compile(r"dummy|fake|mock|synthetic|random|toy|prompt", re.IGNORECASE)
 
 
@@ -40,7 +41,7 @@ def source_of(dataset: ast.expr, facts: Facts) -> Source:
     """What stands behind the first argument of a loader."""
     value = facts.value(dataset)
     made = value.origin if isinstance(value.origin, ast.Call) else dataset
-    if value.kind in (Kind.SEQUENCE, Kind.TENSOR, Kind.NDARRAY):
+    if value.kind in (Kind.SEQUENCE, Kind.TENSOR, Kind.NDARRAY) or _is_indices(dataset):
         return Source.MEMORY
     if not isinstance(made, ast.Call):
         return Source.UNKNOWN
@@ -53,6 +54,12 @@ def source_of(dataset: ast.expr, facts: Facts) -> Source:
         return Source.WORK
     definition = facts.class_of(made)
     return Source.UNKNOWN if definition is None else _of_class(definition)
+
+
+def _is_indices(dataset: ast.expr) -> bool:
+    """Whether only indices are loaded, as of nodes of a graph: ``train_idx``."""
+    name = dataset.attr if isinstance(dataset, ast.Attribute) else getattr(dataset, "id", "")
+    return INDICES.fullmatch(name) is not None
 
 
 def _of_class(definition: ast.ClassDef) -> Source:

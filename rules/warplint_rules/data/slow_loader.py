@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Related
 from warplint.static.rule import At, Example, Metric, Rewrite, Rule, Signature, Verdict, wants
-from warplint_rules._calls import has_unpacking, keyword, with_keyword
-from warplint_rules.data._purpose import Purpose, purpose_of
+from warplint_rules._calls import has_unpacking, is_off, keyword, with_keyword
+from warplint_rules._loops import loops_around
+from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
 from warplint_rules.data._source import Source, source_of
 
 if TYPE_CHECKING:
@@ -231,6 +232,9 @@ valid_loader = DataLoader(ImageFolder("photos"), batch_size=64)
 loaders = {"test": DataLoader(ImageFolder("photos"), batch_size=64)}
 
 
+testloader = DataLoader(ImageFolder("photos"), shuffle=True)
+
+
 def predict(model, folder):
     for batch in DataLoader(ImageFolder(folder)):
         model(batch)
@@ -294,6 +298,40 @@ def batches(data):
 """,
         ),
         Example(
+            "Goes through the data in order, as for embedding or scoring all of it.",
+            """\
+from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+
+
+def all_of(data):
+    order = BatchSampler(SequentialSampler(data), batch_size=8, drop_last=False)
+    return DataLoader(data, batch_sampler=order)
+""",
+        ),
+        Example(
+            "Only indices: the samples are looked up on the GPU.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def loader(train_idx):
+    train_loader = DataLoader(train_idx, batch_size=1024, shuffle=True)
+    return train_loader
+""",
+        ),
+        Example(
+            "Made for one epoch.",
+            """\
+from torch.utils.data import DataLoader
+
+
+class Data:
+    def loader(self, epoch):
+        self.sampler.set_epoch(epoch)
+        return DataLoader(self.train_data, sampler=self.sampler, num_workers=8, pin_memory=True)
+""",
+        ),
+        Example(
             "Made anew for each pass, so that its workers have nothing to outlive.",
             """\
 from torch.utils.data import DataLoader
@@ -352,7 +390,7 @@ def _argument(loader: ast.Call, name: str) -> ast.expr | None:
 def _is_on(loader: ast.Call, name: str) -> bool:
     """Whether a setting is given and not literally off; a variable's value is not ours to judge."""
     given = _argument(loader, name)
-    return given is not None and not (isinstance(given, ast.Constant) and not given.value)
+    return given is not None and not is_off(given)
 
 
 def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
@@ -374,30 +412,28 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
 
 
 def _trains(loader: ast.Call, dataset: ast.expr, source: Source, facts: Facts) -> bool:
+    """By the names around the loader, else by the order it takes, else by how much there is to win."""
     purpose = purpose_of(loader, dataset, facts)
     if purpose is not Purpose.UNKNOWN:
         return purpose is Purpose.TRAINING
-    picks = any(_is_on(loader, name) for name in ("shuffle", "sampler", "batch_sampler"))
-    return picks or source is Source.WORK
+    samplers = [_argument(loader, name) for name in ("sampler", "batch_sampler") if _is_on(loader, name)]
+    if samplers:
+        return not any(sampler is not None and keeps_order(sampler, facts) for sampler in samplers)
+    shuffle = _argument(loader, "shuffle")
+    return source is Source.WORK if shuffle is None else not is_off(shuffle)
 
 
 def _is_made_anew(loader: ast.Call, facts: Facts) -> bool:
-    """Whether the function that makes the loader also goes over it, and only once."""
+    """Whether the function that makes the loader is called for each pass: it goes over it, and only once."""
+    function = facts.function(loader)
+    if function is not None and any(argument.arg == "epoch" for argument in function.node.args.args):
+        return True
     loops = _loops_over(loader, facts)
-    return bool(loops) and not any(_is_in_a_loop(loop, facts) for loop in loops)
+    return bool(loops) and not any(loops_around(loop, facts) for loop in loops)
 
 
 def _loops_over(loader: ast.Call, facts: Facts) -> list[ast.For]:
     return [use.node for use in facts.uses(loader) if isinstance(use.node, ast.For)]
-
-
-def _is_in_a_loop(node: ast.AST, facts: Facts) -> bool:
-    parent = facts.parent(node)
-    while parent is not None and not isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if isinstance(parent, (ast.For, ast.While)):
-            return True
-        parent = facts.parent(parent)
-    return False
 
 
 def _copies(loader: ast.Call, facts: Facts) -> list[Related]:

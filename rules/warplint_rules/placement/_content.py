@@ -27,7 +27,7 @@ NAMES = {
     Content.EXACT: "arange empty eye full ones range tril_indices triu_indices zeros",
     Content.ROUNDED: "linspace logspace bartlett_window blackman_window hamming_window hann_window "
     "kaiser_window",
-    Content.RANDOM: "normal rand randint randn randperm",
+    Content.RANDOM: "rand randint randn randperm",
     Content.COPIED: "tensor",
     Content.LEGACY: "Tensor BoolTensor ByteTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor",
 }
@@ -59,8 +59,13 @@ def unchanging(node: ast.expr, facts: Facts) -> bool:
         return _root(node) == "self" or unchanging(node.value, facts)
     if isinstance(node, ast.Name):
         origin = facts.value(node).origin
-        return node.id.isupper() or (origin is not None and origin is not node and unchanging(origin, facts))
+        return origin is not None and not _can_grow(origin, facts) and unchanging(origin, facts)
     return isinstance(node, ast.Constant)
+
+
+def _can_grow(origin: ast.expr, facts: Facts) -> bool:
+    """Whether a name stands for a list of the function, which may be filled on the way."""
+    return isinstance(origin, (ast.List, ast.Name)) and facts.function(origin) is not None
 
 
 def _root(node: ast.expr) -> str | None:

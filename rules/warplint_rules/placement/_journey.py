@@ -1,4 +1,4 @@
-"""Where a tensor built on the CPU goes, and the first place at which that matters to the GPU."""
+"""Where a tensor built on the CPU goes, and the places at which that matters to the GPU."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from dataclasses import dataclass
 
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.finding import Hotness
-from warplint.static.values import Value
+from warplint.static.values import Kind, Place
+from warplint_rules._calls import is_set
+from warplint_rules._loops import loops_around
 
 
 class Effect(enum.Enum):
     """What happens where the tensor and the GPU come together."""
 
     COPIES = "copies"
-    """It is moved, or indexes a CUDA tensor: one copy from pageable memory, and the host waits for it."""
+    """Moved, written, or an index of a CUDA tensor: a copy from pageable memory, and a wait for it."""
     RAISES = "raises"
     """PyTorch refuses to combine it with a CUDA tensor."""
 
@@ -34,8 +36,8 @@ class Meeting:
 class Journey:
     """Where a tensor went. ``meetings`` stand in the order they are reached.
 
-    ``host``: Python reads it somewhere. ``meets_cpu``: it is combined with other CPU tensors.
-    ``escapes``: it goes where the engine cannot follow.
+    ``host``: Python reads it somewhere, or fills it piece by piece. ``meets_cpu``: it is combined with other
+    CPU tensors. ``escapes``: it goes where the engine cannot follow.
     """
 
     meetings: tuple[Meeting, ...]
@@ -47,17 +49,17 @@ class Journey:
 ESCAPES = {UseKind.STORED, UseKind.RETURNED, UseKind.PASSED, UseKind.OTHER}
 
 
-def journey(made: ast.expr, facts: Facts) -> Journey:
+def journey(made: ast.Call, facts: Facts) -> Journey:
     """Follow a CPU tensor and everything computed from it as long as that stays on the CPU."""
     travelled = list(_uses(made, facts))
     meetings = (
         Meeting(effect, use, unchanged=tensor is made)
         for tensor, use in travelled
-        if (effect := _effect(facts.value(tensor), use, facts)) is not None
+        if (effect := _effect(made, tensor, use, facts)) is not None
     )
     return Journey(
         tuple(meetings),
-        host=any(use.kind is UseKind.HOST for _, use in travelled),
+        host=any(use.kind is UseKind.HOST or _fills(use, made, facts) for _, use in travelled),
         meets_cpu=any(use.other is not None and use.other.on_cpu for _, use in travelled),
         escapes=any(use.kind in ESCAPES for _, use in travelled),
     )
@@ -78,22 +80,65 @@ def _uses(made: ast.expr, facts: Facts) -> Iterator[tuple[ast.expr, Use]]:
                 waiting.append(use.node)
 
 
-def _effect(tensor: Value, use: Use, facts: Facts) -> Effect | None:
+def _fills(use: Use, made: ast.expr, facts: Facts) -> bool:
+    """Whether Python writes into the tensor what a GPU would have to wait for: all but numbers, once each."""
+    node = use.node
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+        return False
+    if not facts.value(node.value).on_cpu or (use.other is not None and use.other.on_accelerator):
+        return False
+    is_number = use.other is not None and use.other.kind is Kind.NUMBER
+    return not is_number or loops_around(node, facts)[:1] != loops_around(made, facts)[:1]
+
+
+def _effect(made: ast.Call, tensor: ast.expr, use: Use, facts: Facts) -> Effect | None:
     if facts.hotness(use.node) is not Hotness.STEP:
         return None
     if use.kind is UseKind.MOVED:
         return Effect.COPIES if _leaves_the_cpu(use, facts) else None
     if use.other is None or not use.other.on_accelerator:
         return None
+    value = facts.value(tensor)
     if use.kind is UseKind.INDEX:
         # Boolean masks on the CPU select without a wait since torch 2.9.
-        return None if tensor.dtype == "torch.bool" else Effect.COPIES
+        return None if value.dtype == "torch.bool" else Effect.COPIES
+    if use.kind is not UseKind.COMBINED:
+        return None
+    if _writes(use.node):
+        return Effect.COPIES
     # A CPU tensor of no dimensions goes to the kernel as a number.
-    return Effect.RAISES if use.kind is UseKind.COMBINED and tensor.ndim != 0 else None
+    return Effect.RAISES if value.ndim != 0 and _surely_meets(made, use, facts) else None
 
 
 def _leaves_the_cpu(use: Use, facts: Facts) -> bool:
-    if not isinstance(use.node, ast.expr):
+    """Whether a move goes elsewhere and the host waits for it, which it does not for ``non_blocking``."""
+    if not isinstance(use.node, ast.Call) or is_set(use.node, "non_blocking"):
         return False
     moved = facts.value(use.node)
     return moved.is_tensor and not moved.on_cpu
+
+
+def _writes(node: ast.AST) -> bool:
+    """Whether values are written into a tensor, which copies between devices: by ``x[0] =`` or ``copy_``."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_"
+
+
+def _surely_meets(made: ast.Call, use: Use, facts: Facts) -> bool:
+    """Whether the code can hardly have run on a GPU, as most code has.
+
+    So it is in ``forward`` itself, whose input comes from where the module is, or beside a tensor that is
+    proven to be on the GPU.
+    """
+    assert use.other is not None, "a meeting has two sides"
+    function = facts.function(use.node)
+    in_forward = function is not None and function.name == "forward" and function.class_role == "module"
+    return (in_forward or use.other.place is Place.ACCELERATOR) and not _is_placeholder(made)
+
+
+def _is_placeholder(made: ast.Call) -> bool:
+    """``torch.empty(0)``: something to hand over where there is nothing."""
+    sizes = made.args[0] if len(made.args) == 1 else None
+    parts = sizes.elts if isinstance(sizes, (ast.List, ast.Tuple)) else [sizes]
+    return any(isinstance(part, ast.Constant) and part.value == 0 for part in parts)

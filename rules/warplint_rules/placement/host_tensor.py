@@ -42,7 +42,8 @@ class HostTensorInHotCode(Rule):
     ## When it stays silent
 
     - in `__init__`, set-up, loading and data code, and in helpers that only those call;
-    - when Python reads the result (`.tolist()`, `int()`, a condition): on the GPU, that would wait;
+    - when Python reads the result (`.tolist()`, `int()`, a condition) or fills it piece by piece: on the
+      GPU, that would wait each time;
     - when the content is new data from the host, which has to be copied anyway;
     - for `*_like` and `new_*`, under a default device, in pinned memory, with a generator or `out=`;
     - for a CPU operand without dimensions, and a boolean CPU mask as an index (no wait since torch 2.9);
@@ -282,6 +283,54 @@ class Normalise(nn.Module):
 """,
         ),
         Example(
+            "Numbers written into a slice after it is made; the values stay the same on the GPU.",
+            """\
+import torch
+from torch import nn
+
+
+class Prefix(nn.Module):
+    def forward(self, x):
+        keep = «torch.ones(x.shape[1])»
+        keep[:4] = 0
+        return x * keep.to(x.device)[:, None]
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Prefix(nn.Module):
+    def forward(self, x):
+        keep = torch.ones(x.shape[1], device=x.device)
+        keep[:4] = 0
+        return x * keep.to(x.device)[:, None]
+""",
+        ),
+        Example(
+            "Written into a tensor on the GPU, which copies.",
+            """\
+import torch
+from torch import nn
+
+
+class Clear(nn.Module):
+    def forward(self, x):
+        x[:, 0] = «torch.zeros(x.shape[0])»
+        return x
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Clear(nn.Module):
+    def forward(self, x):
+        x[:, 0] = torch.zeros(x.shape[0], device=x.device)
+        return x
+""",
+        ),
+        Example(
             "A legacy constructor takes no CUDA device, so there is no fix.",
             """\
 import torch
@@ -466,6 +515,35 @@ class Staged(nn.Module):
 """,
         ),
         Example(
+            "Filled piece by piece from the host: on the GPU, each piece would be a copy of its own.",
+            """\
+import torch
+from torch import nn
+
+
+class Boxes(nn.Module):
+    def forward(self, features, boxes):
+        padded = torch.zeros(len(boxes), 4)
+        for row, box in enumerate(boxes):
+            padded[row] = torch.tensor([side / 2 for side in box])
+        return features * padded.to(features.device)
+""",
+        ),
+        Example(
+            "Something to hand over where there is nothing.",
+            """\
+import torch
+from torch import nn
+
+
+class Memory(nn.Module):
+    def forward(self, x, memory=None):
+        if memory is None:
+            memory = torch.empty(0)
+        return torch.cat([memory, x])
+""",
+        ),
+        Example(
             "A boolean mask on the CPU selects from a CUDA tensor without a wait.",
             """\
 import torch
@@ -544,12 +622,18 @@ def _case(made: ast.Call, facts: Facts) -> Case | None:
     if content in FROM_PYTHON and not (made.args and all(unchanging(data, facts) for data in made.args)):
         return None
     travelled = journey(made, facts)
-    if travelled.host or not travelled.meetings:
+    meeting = next((met for met in travelled.meetings if _is_reported(met, made, content, facts)), None)
+    if travelled.host or meeting is None:
         return None
-    meeting = travelled.meetings[0]
     site = _site(made, meeting)
     device, applicability = _fix(made, content, site, travelled, facts)
     return Case(made, content, meeting, site, device, applicability)
+
+
+def _is_reported(meeting: Meeting, made: ast.Call, content: Content, facts: Facts) -> bool:
+    """Data handed over as one value may be a number, whose tensor has no dimensions and raises nothing."""
+    has_dimensions = content not in FROM_PYTHON or bool(facts.value(made).ndim)
+    return meeting.effect is Effect.COPIES or has_dimensions
 
 
 def _is_deliberate(made: ast.Call) -> bool:

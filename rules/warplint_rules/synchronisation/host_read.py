@@ -3,11 +3,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from warplint.static.facts import Facts, Role
+from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Rule, Signature, Verdict, wants
-from warplint.static.values import Kind, Place
-from warplint_rules._calls import keyword
+from warplint.static.values import Place
+from warplint_rules._calls import is_set, keyword
+from warplint_rules._loops import Loop, loops_around
 
 NUMBER_READS = {"item", "tolist"}
 """Methods that hand a tensor's content to Python."""
@@ -15,13 +16,14 @@ ARRAY_READS = {"cpu", "numpy", "to"}
 """Methods that copy a tensor to host memory, mostly for a library that needs it there."""
 CASTS = {"bool", "complex", "float", "int"}
 TEXTS = {"print", "repr", "str"}
+HOST_WORK = {"step", "decode", "batch_decode", "convert_ids_to_tokens"}
+"""Methods that need their arguments on the host: those of simulations and tokenizers."""
+CONVERSIONS = {UseKind.HOST, UseKind.OTHER}
 QUIET_ROLES = {Role.SETUP, Role.DATA}
 """Code that is not part of a step, or works on the host anyway."""
 
 SHOWN = 40
 """Characters of an expression that a message quotes."""
-
-Loop = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 
 
 class HostReadInHotLoop(Rule):
@@ -41,6 +43,7 @@ class HostReadInHotLoop(Rule):
     - behind a guard that opens every N steps, once an epoch or once a rollout;
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
     - in data sets, transforms, processors, set-up and plotting;
+    - for what an environment's `step` or a tokenizer needs;
     - where a batch is copied to the host for a library that needs it there, outside the loop with
       `backward()`;
     - when the engine cannot tell that the value is a tensor.
@@ -318,6 +321,23 @@ def evaluate(model, loader):
 """,
         ),
         Example(
+            "A simulation on the host needs the action before it can go on.",
+            """\
+import torch
+
+
+def collect(policy, env, optimizer):
+    observation = env.reset()
+    for _ in range(100):
+        action = policy(torch.as_tensor(observation).cuda())
+        chosen = action.argmax(-1).cpu().numpy()
+        observation, reward, done, _ = env.step(chosen)
+        loss = -action.max() * reward
+        loss.backward()
+        optimizer.step()
+""",
+        ),
+        Example(
             "A copy in the background: the host does not wait here.",
             """\
 import torch
@@ -362,7 +382,7 @@ def run_epoch(model, loader, optimizer):
         if function is not None and function.role in QUIET_ROLES:
             return None
         read = next((operand for operand in _operands(node) if facts.value(operand).on_accelerator), None)
-        if read is None or (_is_array_read(node) and not _can_be_spared(node, facts)):
+        if read is None or _is_needed(node, facts):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
         confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
@@ -392,47 +412,50 @@ def _shown(node: ast.expr, facts: Facts) -> ast.expr:
 def _goes_to_the_cpu(call: ast.Call) -> bool:
     """Whether ``.to(…)`` names the CPU and waits for the copy."""
     target = keyword(call, "device") or (call.args[0] if call.args else None)
-    in_background = keyword(call, "non_blocking") is not None
-    return isinstance(target, ast.Constant) and target.value == "cpu" and not in_background
+    return isinstance(target, ast.Constant) and target.value == "cpu" and not is_set(call, "non_blocking")
 
 
 def _is_array_read(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_READS
-    )
+    method = node.func if isinstance(node, ast.Call) else None
+    return isinstance(method, ast.Attribute) and method.attr in ARRAY_READS
 
 
-def _can_be_spared(node: ast.expr, facts: Facts) -> bool:
-    """Whether a copy to the host is probably not there for a library that needs the batch on the host.
+def _is_needed(node: ast.expr, facts: Facts) -> bool:
+    """Whether the content is needed on the host at this very step.
 
-    In a loop that also trains it is for a figure nobody needs every step; in a loop inside a step it goes
-    element by element.
+    A copy of a whole tensor mostly is, for a library that works on the host; but not in a loop that also
+    trains, where it is for a figure nobody needs every step, nor in a loop inside a step, where it goes
+    piece by piece.
     """
-    loops = list(_loops(node, facts))
-    return any(_trains(loop) for loop in loops) or (bool(loops) and not _is_batch_loop(loops[0], facts))
+    if _reaches(node, HOST_WORK, facts):
+        return True
+    loops = loops_around(node, facts)
+    return _is_array_read(node) and not any(_trains(loop) or _is_inside_a_step(loop, facts) for loop in loops)
 
 
-def _loops(node: ast.expr, facts: Facts) -> Iterator[Loop]:
-    """The loops around a node within its function, innermost first."""
-    parent = facts.parent(node)
-    while parent is not None and not isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        if isinstance(parent, (ast.For, ast.AsyncFor, ast.While)):
-            yield parent
-        elif isinstance(parent, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            yield from reversed(parent.generators)
-        parent = facts.parent(parent)
+def _reaches(node: ast.expr, methods: set[str], facts: Facts) -> bool:
+    """Whether a value goes into a call of one of the methods, through names and conversions on the host."""
+    waiting, seen = [node], {node}
+    while waiting:
+        for use in facts.uses(waiting.pop()):
+            call = use.node
+            if not isinstance(call, ast.Call) or call in seen:
+                continue
+            if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+                return True
+            seen.add(call)
+            if use.kind in CONVERSIONS:
+                waiting.append(call)
+    return False
 
 
 def _trains(loop: Loop) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(loop))
 
 
-def _is_batch_loop(loop: Loop, facts: Facts) -> bool:
-    """Whether a loop goes over batches: then a copy in it is one a step."""
-    return isinstance(loop, ast.While) or any(
-        isinstance(node, ast.expr) and facts.value(node).kind in (Kind.LOADER, Kind.UNKNOWN)
-        for node in ast.walk(loop.iter)
-    )
+def _is_inside_a_step(loop: Loop, facts: Facts) -> bool:
+    """Whether the loop as a whole runs in each step, so that what it reads is read piece by piece."""
+    return facts.hotness(loop.iter if not isinstance(loop, ast.While) else loop) is Hotness.STEP
 
 
 def _message(node: ast.expr, read: ast.expr, facts: Facts) -> str:
@@ -447,7 +470,7 @@ def _advice(node: ast.expr, read: ast.expr, facts: Facts) -> str:
     value = _short(read)
     if node is read:
         return "Decide on the GPU with `torch.where`, or test every N steps."
-    if any(not _is_batch_loop(loop, facts) for loop in _loops(node, facts)):
+    if any(_is_inside_a_step(loop, facts) for loop in loops_around(node, facts)):
         return "Read the whole tensor with one `.tolist()` before the loop."
     if _is_array_read(node):
         return f"Keep `{value}` on the GPU and copy it once, after the loop."
