@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import platform
@@ -21,6 +22,8 @@ from warplint_server.positions import Positions
 from warplint_server.pull import pull
 from warplint_server.server import WarplintServer
 from warplint_server.session import Session
+
+SETTLE_IN_S = 1.0
 
 
 def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
@@ -51,7 +54,10 @@ def _pulls(capabilities: types.ClientCapabilities) -> bool:
 def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
     running = f"Warplint {__version__} on Python {platform.python_version()}, {sys.executable}"
     server.window_log_message(types.LogMessageParams(types.MessageType.Info, running))
-    Thread(target=_settle_in, name="warplint-settle-in", daemon=True).start()
+    # The first documents come now, and their findings before anything else.
+    asyncio.get_running_loop().call_later(
+        SETTLE_IN_S, Thread(target=_settle_in, name="warplint-settle-in", daemon=True).start
+    )
 
 
 def folders_changed(server: WarplintServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
