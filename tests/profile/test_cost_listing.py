@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
-from warplint.profile.model import IdleCause, LineCost, Profile, Totals
+from warplint.profile.model import CapturedSource, IdleCause, LineCost, Profile, Totals
 from warplint.report.costs_columns import columns_for
 from warplint.report.costs_folding import stretches
 from warplint.report.costs_summary import milliseconds, share, summary
+from warplint.report.costs_terminal import Listing, Marker, console_for, print_costs
 
 FULL = LineCost(
     "a.py",
@@ -126,3 +129,16 @@ def test_short_stretches_are_not_folded() -> None:
 
 def test_text_that_does_not_parse_is_folded_all_the_same() -> None:
     assert shown("a\nb\nc\nd\ndef (:\n", {5}) == [4, 5]
+
+
+def test_a_message_is_said_once_and_another_on_the_same_line_keeps_its_code() -> None:
+    lines = [LineCost("a.py", number, busy_us=100.0, share=0.3) for number in (1, 2)]
+    sources = {"a.py": CapturedSource("a.py", "", "first()\nsecond()\n")}
+    profile = Profile("x", [], Totals(wall_us=600, gpu_busy_us=600, steps=1, device="GPU"), lines, sources)
+    markers = [Marker(1, "WL101", "move it"), Marker(2, "WL101", "move it"), Marker(2, "WL201", "read less")]
+    printed = io.StringIO()
+    print_costs(console_for(printed), Listing(profile, markers={"a.py": markers}))
+    rows = [row.split() for row in printed.getvalue().splitlines()]
+    assert [row[-3:] for row in rows if "└" in row] == [["└", "move", "it"], ["└", "read", "less"]]
+    assert [row for row in rows if "WL201" in row] == [["WL201", "└", "read", "less"]]
+    assert sum("WL101" in row for row in rows) == 2

@@ -202,6 +202,7 @@ def _source_rows(
     found: dict[int, list[Marker]] = {}
     for marker in markers:
         found.setdefault(marker.line, []).append(marker)
+    said: set[str] = set()
     for stretch in stretches(source.text, len(lines), {*costs, *found}):
         if not stretch.shown:
             yield _Row("", None, "", Text(f"… {counted(len(stretch.lines), 'line')}", style=FOLDED))
@@ -212,16 +213,19 @@ def _source_rows(
                 continue
             here = found.get(number, [])
             yield _Row(str(number), costs.get(number), here[0].code if here else "", text)
-            yield from _message_rows(here, text.plain)
+            yield from _message_rows(here, said, text.plain)
+            said.update(marker.message for marker in here)
 
 
-def _message_rows(markers: Sequence[Marker], line: str) -> Iterator[_Row]:
-    """What the rules say, below the line and indented as it is."""
+def _message_rows(markers: Sequence[Marker], said: set[str], line: str) -> Iterator[_Row]:
+    """What the rules say, below the line and indented as it is; not again what was said above."""
     from rich.padding import Padding
     from rich.text import Text
 
     indent = len(line) - len(line.lstrip())
     for position, marker in enumerate(markers):
+        if marker.message in said:
+            continue
         message = Text(f"└ {marker.message.translate(VISIBLE)}", style=FINDING)
         yield _Row("", None, marker.code if position else "", Padding(message, (0, 0, 0, indent)))
 
