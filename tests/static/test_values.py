@@ -199,6 +199,14 @@ SCRIPT = {
     ),
     "evidence in a function": ("def f(n):\n    n.unsqueeze(0)\n    return «n»", "tensor"),
     "no evidence in a function": ("def f(n):\n    return «n»", "unknown"),
+    "a default value": ("def f(x=«torch.zeros(3)»):\n    pass", "tensor cpu"),
+    "a default value in a class": (
+        "class C:\n    def f(self, *, x=«torch.zeros(3)»):\n        pass",
+        "tensor cpu",
+    ),
+    "a default value in a function": ("def g():\n    def f(x=«torch.zeros(3)»):\n        pass", "tensor cpu"),
+    "a decorator's argument": ("@d(«torch.zeros(3)»)\ndef f():\n    pass", "tensor cpu"),
+    "a class attribute": ("class C:\n    x = «torch.zeros(3)»", "tensor cpu"),
     "a module variable in a function": (
         "d = torch.device('cuda')\ndef f():\n    return «torch.zeros(3, device=d)»",
         "tensor gpu",

@@ -40,7 +40,7 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
         return _run_module(evaluator, called, given)
     if called.kind is Kind.CALLABLE:
         if called.qualified is not None:
-            return evaluator.world.returned(called.qualified)
+            return evaluator.world.returned(called.qualified, node, evaluator.values)
         return called.element or UNKNOWN
     name = last_name(node.func)
     if called.qualified is not None:
@@ -71,7 +71,7 @@ def _is_likely_module(evaluator: Evaluator, function: ast.expr, name: str) -> bo
 def _run_module(evaluator: Evaluator, module: Value, given: Given) -> Value:
     """Modules give tensors where they live, which is where their input must live too."""
     if module.qualified is not None and module.qualified.startswith(domain.THIS_FILE):
-        known = evaluator.world.returned(f"{module.qualified}.forward")
+        known = evaluator.world.returned(f"{module.qualified}.forward", given.node, evaluator.values)
         if known.kind not in {Kind.UNKNOWN, Kind.TENSOR}:
             return known
     combined = domain.combine(given.tensors)

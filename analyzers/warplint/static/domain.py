@@ -197,6 +197,19 @@ def element_of(value: Value) -> Value:
     return UNKNOWN
 
 
+def coarse(value: Value) -> Value:
+    """As much of a value as a function it is handed to can make use of: kind and place."""
+    constant = value.constant if value.kind is Kind.STRING or value.qualified is not None else None
+    return Value(
+        value.kind,
+        value.place,
+        qualified=value.qualified,
+        constant=constant,
+        element=coarse(value.element) if value.element is not None else None,
+        elements=tuple(map(coarse, value.elements)) if value.elements is not None else None,
+    )
+
+
 def anonymous(value: Value) -> Value:
     """A value without the names of the function it comes from."""
     if value.like is None and value.device is None and value.element is None and value.elements is None:

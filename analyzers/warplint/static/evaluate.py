@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from warplint.static import calls, domain
@@ -33,8 +34,8 @@ class World(Protocol):
     def attribute(self, owner: str, name: str) -> Value:
         """An attribute of an instance of a class of this file."""
 
-    def returned(self, function: str) -> Value:
-        """What a function or method of this file gives back."""
+    def returned(self, function: str, call: ast.Call | None, values: Mapping[ast.AST, Value]) -> Value:
+        """What a function or method of this file gives back to a call whose arguments are in ``values``."""
 
     def instance(self, owner: str) -> Value:
         """An instance of a class of this file."""
@@ -43,7 +44,7 @@ class World(Protocol):
         """Where factories build when nothing is said."""
 
 
-class Evaluator:
+class Evaluator(ABC):
     """Evaluates the expressions of one unit: an outermost function, or the module's own statements.
 
     ``values`` holds each expression's value, ``loads`` for each source expression the names that read it,
@@ -293,8 +294,9 @@ class Evaluator:
                 self.narrow(test, True, inner)
         return inner
 
+    @abstractmethod
     def bind(self, target: ast.expr, value: Value, source: ast.expr, env: Env) -> None:
-        raise NotImplementedError
+        """Give a target its value. ``source`` is the expression the value comes from."""
 
     # Calls and the rest
 

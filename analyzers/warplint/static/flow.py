@@ -7,6 +7,7 @@ Branches are joined, a loop's body is run twice (the second time with what the f
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -24,9 +25,9 @@ class Flow(Evaluator):
 
     is_module: bool
 
-    def parameters(self, node: FunctionNode, env: Env) -> Env:
+    @abstractmethod
+    def parameters(self, node: FunctionNode) -> Env:
         """What a nested function's parameters are on entry."""
-        raise NotImplementedError
 
     def run(self, body: Iterable[ast.stmt], env: Env) -> Env | None:
         """The names after the statements; None when they never get to their end."""
@@ -274,8 +275,7 @@ class Flow(Evaluator):
 
     def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Env:
         """A nested function runs with the names that are known where it is defined."""
-        for decorator in statement.decorator_list:
-            self.value(decorator, env)
+        self._signature(statement, env)
         if self.is_module:
             env.pop(statement.name, None)
             return env
@@ -283,11 +283,17 @@ class Flow(Evaluator):
         env[statement.name] = Binding(Value(Kind.CALLABLE, element=result), ())
         return env
 
+    def _signature(self, statement: FunctionNode, env: Env) -> None:
+        """Decorators and defaults, which run where the function is defined."""
+        for part in [*statement.decorator_list, *statement.args.defaults, *statement.args.kw_defaults]:
+            if part is not None:
+                self.value(part, env)
+
     def run_nested(self, statement: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Value:
         kept = self.returned, self.loop_exits, self.default_place
         self.returned, self.loop_exits = [], []
         inner = dict(env)
-        inner.update(self.parameters(statement, env))
+        inner.update(self.parameters(statement))
         self.run(statement.body, inner)
         result = domain.join_all(self.returned) or domain.NONE
         self.returned, self.loop_exits, self.default_place = kept
@@ -298,8 +304,7 @@ class Flow(Evaluator):
         inner = dict(env)
         for part in statement.body:
             if isinstance(part, FunctionNode):
-                for decorator in part.decorator_list:
-                    self.value(decorator, inner)
+                self._signature(part, inner)
             else:
                 self._statement(part, inner)
         if self.is_module:

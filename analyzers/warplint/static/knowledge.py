@@ -7,7 +7,7 @@ facts. While its text and those answers stay the same, so do its findings.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -39,6 +39,10 @@ CLASS = "class"
 """The ``constant`` of a value that is a class of this file, not an instance."""
 
 _MAX_CALLERS = 6
+"""Callers of one function that are evaluated for what they hand it."""
+_MAX_DEPTH = 6
+"""Calls that are followed into each other."""
+_NOTHING = object()
 
 
 class Knowledge:
@@ -49,8 +53,8 @@ class Knowledge:
         self._answers: Answers = {}
         self._asked: list[Answers] = []
         self._units: dict[FunctionOutline | None, Unit] = {}
-        self._running: set[FunctionOutline | None] = set()
-        self._incomplete = False
+        self._evidence: dict[ast.AST, Evidence] = {}
+        self._work = Work()
 
     @cached_property
     def heat(self) -> HotnessMap:
@@ -60,17 +64,27 @@ class Knowledge:
 
     def ask(self, *question: object) -> object:
         """The answer to a question, noted for whoever is listening."""
-        if question not in self._answers:
-            outer, self._incomplete = self._incomplete, False
-            with self.listening():
-                answer = getattr(self, f"_{question[0]}")(*question[1:])
-            if not self._incomplete:
-                self._answers[question] = answer
-            self._incomplete = self._incomplete or outer
+        known = self._answers.get(question, self._work.answers.get(question, _NOTHING))
+        if question in self._answers:
+            answer = known
+        elif known is not _NOTHING:
+            self._work.is_incomplete = True
+            answer = known
         else:
-            answer = self._answers[question]
+            answer = self._find(question)
         if self._asked:
             self._asked[-1][question] = answer
+        return answer
+
+    def _find(self, question: Question) -> object:
+        outer, self._work.is_incomplete = self._work.is_incomplete, False
+        with self.listening():
+            answer = getattr(self, f"_{question[0]}")(*question[1:])
+        kept = self._work.answers if self._work.is_incomplete else self._answers
+        kept[question] = answer
+        self._work.is_incomplete |= outer
+        if not self._work.running:
+            self._work = Work()
         return answer
 
     @contextmanager
@@ -135,28 +149,44 @@ class Knowledge:
     def unit(self, function: FunctionOutline | None) -> Unit | None:
         """The evaluated unit around a function (None: the module's own statements); None while it runs."""
         outermost = unit_of(function)
-        if outermost not in self._units:
-            if outermost in self._running:
-                # What is asked now gets an answer from work half done, which is not to be kept.
-                self._incomplete = True
+        known = self._units.get(outermost) or self._work.units.get(outermost)
+        if known is not None:
+            self._work.is_incomplete |= outermost not in self._units
+            return known
+        with self._working(outermost) as may_run:
+            if not may_run:
                 return None
-            self._running.add(outermost)
-            try:
-                with self.listening() as asked:
-                    unit = self._run(outermost)
-            finally:
-                self._running.discard(outermost)
-            unit.asked = asked
-            self._units[outermost] = unit
-        return self._units[outermost]
+            with self.listening() as asked:
+                unit = self._run(outermost)
+        unit.asked = asked
+        # What the work began with has been followed as far as it goes, even where it comes back to itself.
+        kept = self._work.units if self._work.running and self._work.is_incomplete else self._units
+        kept[outermost] = unit
+        if not self._work.running:
+            self._work = Work()
+        return unit
 
-    def _run(self, function: FunctionOutline | None) -> Unit:
+    @contextmanager
+    def _working(self, unit: object) -> Iterator[bool]:
+        """Mark a unit as being worked on; False where it already is, or where calls go too deep to follow."""
+        running = self._work.running
+        if unit in running or len(running) >= _MAX_DEPTH:
+            self._work.is_incomplete = True
+            yield False
+            return
+        running.append(unit)
+        try:
+            yield True
+        finally:
+            running.remove(unit)
+
+    def _run(self, function: FunctionOutline | None, given: dict[str, Value] | None = None) -> Unit:
+        """Evaluate a unit; ``given`` is what one call hands it, else all calls in the file count."""
         if function is None:
             return self._run_module()
         owner = self.index.owner(function)
         unit = Unit(self, owner, function.node, self._is_likely(function))
-        env: Env = dict(unit.parameters(function.node, {}))
-        unit.final = unit.run(function.node.body, env)
+        unit.final = unit.run(function.node.body, self.parameter_values(function.node, unit.likely, given))
         return unit
 
     def _run_module(self) -> Unit:
@@ -210,7 +240,11 @@ class Knowledge:
             return Value(qualified=domain.THIS_FILE + name, constant=CLASS)
         unit = self.unit(None)
         held = unit.final.get(name) if unit is not None and unit.final is not None else None
-        return held.value if held is not None else UNKNOWN
+        if held is None:
+            return UNKNOWN
+        if held.value.origin is None and len(held.sources) == 1:
+            return held.value.with_(origin=held.sources[0])
+        return held.value
 
     def default_place(self) -> Place:
         found = self.ask("default_device")
@@ -259,7 +293,7 @@ class Knowledge:
         method = self.index.method(outline, name)
         if method is not None:
             if any(_is_property(decorator) for decorator in method.node.decorator_list):
-                return self.returned(f"{domain.THIS_FILE}{outline.name}.{name}")
+                return self.returned(f"{domain.THIS_FILE}{outline.name}.{name}", None, {})
             return Value(Kind.CALLABLE, qualified=f"{owner}.{name}")
         for found in self.index.lineage(outline):
             values = list(self._stored(found, name))
@@ -279,19 +313,25 @@ class Knowledge:
             if held is not None:
                 yield held.value
 
-    def returned(self, function: str) -> Value:
-        found = self.ask("returned", function)
+    def returned(self, function: str, call: ast.Call | None, values: Mapping[ast.AST, Value]) -> Value:
+        outline = self._function(function.removeprefix(domain.THIS_FILE))
+        if outline is None:
+            return UNKNOWN
+        handed = parameters.matched(outline, call) if call is not None else {}
+        given = {name: domain.coarse(values.get(argument, UNKNOWN)) for name, argument in handed.items()}
+        found = self.ask("returned", function, tuple(sorted(given.items(), key=lambda item: item[0])))
         assert isinstance(found, Value)
         return found
 
-    def _returned(self, function: str) -> Value:
+    def _returned(self, function: str, given: tuple[tuple[str, Value], ...]) -> Value:
         outline = self._function(function.removeprefix(domain.THIS_FILE))
-        unit = self.unit(outline) if outline is not None else None
-        if unit is None:
-            return UNKNOWN
-        value = domain.join_all(unit.returned) or domain.NONE
+        assert outline is not None, "asked of functions that are there"
+        with self._working(outline) as may_run:
+            if not may_run:
+                return UNKNOWN
+            unit = self._run(outline, dict(given))
         # The names of its own variables mean nothing to the caller.
-        return domain.anonymous(value)
+        return domain.anonymous(domain.join_all(unit.returned) or domain.NONE)
 
     def _function(self, name: str) -> FunctionOutline | None:
         if name in self.index.functions:
@@ -303,17 +343,22 @@ class Knowledge:
     # Parameters
 
     def parameter_values(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, known: Evidence, likely: bool
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        likely: bool,
+        given: dict[str, Value] | None,
     ) -> Env:
-        """What a function's parameters are on entry."""
+        """What a function's parameters are on entry, from one call or from all of them."""
         function = self._outline(node)
-        callers = self._from_callers(function) if function is not None else {}
+        known = self.evidence_in(node)
+        if given is None:
+            given = self._from_callers(function) if function is not None else {}
         owner = function.class_ if function is not None else None
         is_module = owner is not None and self.class_role(owner) == MODULE
         forward = function is not None and is_module and self.role(function) is Role.FORWARD
         env: Env = {}
         for argument, default in parameters.with_defaults(node.args):
-            value = parameters.value_of(argument, default, callers.get(argument.arg), known, forward)
+            value = parameters.value_of(argument, default, given.get(argument.arg), known, forward)
             if value.is_tensor:
                 place = value.place
                 if place is Place.UNKNOWN and likely:
@@ -329,6 +374,12 @@ class Knowledge:
             value = Value(qualified=name, constant=CLASS) if is_class else self.instance(name)
             env[first] = Binding(value, ())
         return env
+
+    def evidence_in(self, node: ast.AST) -> Evidence:
+        """What a function's body says of the names in it."""
+        if node not in self._evidence:
+            self._evidence[node] = evidence(node)
+        return self._evidence[node]
 
     def _outline(self, node: ast.AST) -> FunctionOutline | None:
         for placed in self.index.chunks:
@@ -355,7 +406,7 @@ class Knowledge:
             for name, argument in parameters.matched(function, caller.site.node).items():
                 given.setdefault(name, []).append(unit.values.get(argument, UNKNOWN))
         return {
-            name: domain.anonymous(domain.join_all(values) or UNKNOWN)
+            name: domain.coarse(domain.join_all(values) or UNKNOWN)
             for name, values in given.items()
             if len(values) == len(callers)
         }
@@ -365,25 +416,28 @@ class Unit(Flow):
     """One outermost function, method or module, evaluated. ``asked`` is what it was told of the rest."""
 
     def __init__(self, knowledge: Knowledge, owner: ClassOutline | None, node: ast.AST, likely: bool) -> None:
-        self._node = node
-        self._known: Evidence | None = None
-        super().__init__(knowledge, owner, self._find_evidence, likely)
+        super().__init__(knowledge, owner, lambda: knowledge.evidence_in(node), likely)
         self._knowledge = knowledge
         self.is_module = isinstance(node, ast.Module)
         self.final: Env | None = None
         self.asked: Answers = {}
 
-    def _find_evidence(self) -> Evidence:
-        if self._known is None:
-            self._known = evidence(self._node)
-        return self._known
+    def parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Env:
+        return self._knowledge.parameter_values(node, self.likely, None)
 
-    def parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> Env:
-        for argument, default in parameters.with_defaults(node.args):
-            del argument
-            if default is not None and env:
-                self.value(default, env)
-        return self._knowledge.parameter_values(node, self._find_evidence(), self.likely)
+
+class Work:
+    """Units being worked on, innermost last, and what was found meanwhile.
+
+    An answer that needs one of them is incomplete: it serves the work at hand and is then forgotten, so that
+    no answer depends on what was asked first.
+    """
+
+    def __init__(self) -> None:
+        self.running: list[object] = []
+        self.is_incomplete = False
+        self.answers: Answers = {}
+        self.units: dict[FunctionOutline | None, Unit] = {}
 
 
 def unit_of(function: FunctionOutline | None) -> FunctionOutline | None:

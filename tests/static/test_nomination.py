@@ -1,0 +1,96 @@
+"""Rules are shown the sites they want, and no others."""
+
+from __future__ import annotations
+
+import pytest
+from probes import Probe, analyze, reported
+
+from warplint.static.rule import Wants, wants
+
+CALLS = wants(calls=["torch.arange"])
+METHODS = wants(methods=["item"])
+BUILTINS = wants(builtins=["float"])
+CONDITIONS = wants(conditions=True)
+FORMATS = wants(formats=True)
+
+SITES: dict[str, tuple[Wants, str, list[str]]] = {
+    "a call by its module": (CALLS, "torch.arange(3)", ["torch.arange(3)"]),
+    "a call by another name": (CALLS, "from torch import arange as ar\nar(3)", ["ar(3)"]),
+    "a name imported in a function": (
+        CALLS,
+        "def f():\n    from torch import arange as ar\n    ar(3)",
+        ["ar(3)"],
+    ),
+    "another library's function": (CALLS, "import numpy as np\nnp.arange(3)", []),
+    "a local function of that name": (CALLS, "def arange(n):\n    pass\narange(3)", []),
+    "nested calls": (
+        CALLS,
+        "torch.arange(torch.arange(3))",
+        ["torch.arange(torch.arange(3))", "torch.arange(3)"],
+    ),
+    "in a decorator, a default and a class": (
+        CALLS,
+        "@d(torch.arange(1))\ndef f(x=torch.arange(2)):\n    pass\nclass C:\n    y = torch.arange(3)",
+        ["torch.arange(1)", "torch.arange(2)", "torch.arange(3)"],
+    ),
+    "in a lambda and a comprehension": (
+        CALLS,
+        "f = lambda: torch.arange(1)\n[torch.arange(2) for _ in torch.arange(3) if torch.arange(4)]",
+        ["torch.arange(1)", "torch.arange(2)", "torch.arange(3)", "torch.arange(4)"],
+    ),
+    "a name handed over is no call": (CALLS, "map(torch.arange, x)", []),
+    "a method": (METHODS, "x[0].item()\nitem()", ["x[0].item()"]),
+    "a method of a call": (METHODS, "f(x).item().item()", ["f(x).item()", "f(x).item().item()"]),
+    "a built-in": (BUILTINS, "float(x)\nx.float()", ["float(x)"]),
+    "a built-in that is hidden": (BUILTINS, "def f(float):\n    return float(x)", []),
+    "an if": (CONDITIONS, "if x:\n    pass\nelif y:\n    pass", ["x", "y"]),
+    "a while, an assert, a conditional expression": (
+        CONDITIONS,
+        "while x:\n    pass\nassert y\nz = 1 if w else 2",
+        ["x", "y", "w"],
+    ),
+    "filters of comprehensions and guards of cases": (
+        CONDITIONS,
+        "[a for a in b if c]\nmatch x:\n    case [y] if z:\n        pass",
+        ["c", "z"],
+    ),
+    "the parts of and, or, not": (
+        CONDITIONS,
+        "if a and (b or not c) and not (d and e):\n    pass",
+        [*"abcde"],
+    ),
+    "a value of and": (CONDITIONS, "x = a and b and c", ["a", "b"]),
+    "a value of or inside a test": (CONDITIONS, "if f(a or b):\n    pass", ["f(a or b)", "a"]),
+    "a negated value": (CONDITIONS, "x = not a", ["a"]),
+    "comparisons": (CONDITIONS, "if a > 0 and b == c and d in e:\n    pass", ["a > 0", "b == c", "d in e"]),
+    "conditions that no tensor can decide": (
+        CONDITIONS,
+        "if a is None and b is not c and isinstance(d, int) and e == 'x' and len(f) > 1 and self.training"
+        " and g.shape[0] > 2 and h.size(1) == i and j.dtype == k and hasattr(l, 'm'):\n    pass",
+        [],
+    ),
+    "a field of an f-string": (FORMATS, "y = x\nf'{y:.3f}'", ["f'{y:.3f}'"]),
+    "text in an f-string is none": (FORMATS, "f'{len(x)}{1}'", []),
+}
+
+
+@pytest.mark.parametrize(("wanted", "text", "expected"), SITES.values(), ids=SITES)
+def test_which_sites_a_rule_is_shown(wanted: Wants, text: str, expected: list[str]) -> None:
+    found = [place for place, _ in reported(analyze("import torch\n" + text, Probe(wanted)))]
+    if wanted is FORMATS and expected:
+        # Before Python 3.12 a field has no place of its own: the whole string is underlined.
+        assert found in (expected, ["y"])
+    else:
+        assert found == expected
+
+
+def test_each_rule_is_shown_its_own() -> None:
+    calls, methods = Probe(CALLS), Probe(METHODS)
+    analyze("import torch\ntorch.arange(3)\ntorch.arange(4).item()", calls, methods)
+    assert (calls.asked, methods.asked) == (2, 1)
+
+
+def test_a_text_without_a_framework_is_shown_to_no_rule() -> None:
+    probe = Probe(METHODS)
+    analysis = analyze("import numpy\nx.item()\n", probe)
+    assert (probe.asked, analysis.findings, analysis.broken) == (0, (), ())

@@ -1,0 +1,151 @@
+"""What did not change is not judged again, wherever it stands; what rests on a change is."""
+
+from __future__ import annotations
+
+import pytest
+from probes import DeviceProbe, Probe, RelatedProbe, analyze, reported
+
+from warplint.static.facts import Facts
+from warplint.static.rule import Rule
+
+IMPORT = "import torch\nfrom torch import nn\n"
+NET = "class Net(nn.Module):\n    def forward(self, x):\n        return torch.zeros(3)\n"
+OTHER = "def other():\n    return torch.ones(3)\n"
+
+
+def judged(before: str, after: str, rule: Probe) -> tuple[int, list[tuple[str, str]]]:
+    """How many sites are judged in the second version, after the first, and what is reported."""
+    first = analyze(before, rule)
+    rule.asked = 0
+    second = analyze(after, rule, previous=first)
+    fresh = analyze(after, type(rule)())
+    assert second.findings == fresh.findings, "reuse must not change what is found"
+    return rule.asked, reported(second)
+
+
+UNRELATED = {
+    "nothing changed": (IMPORT + NET + OTHER, 0),
+    "a line above": ("# title\n\n" + IMPORT + NET + OTHER, 0),
+    "another function": (IMPORT + NET + OTHER.replace("3", "33"), 1),
+    "another statement between": (IMPORT + NET + "x = 1\n" + OTHER, 0),
+    "the order": (IMPORT + OTHER + NET, 0),
+    "one is gone": (IMPORT + OTHER, 0),
+    "the same twice": (IMPORT + NET + OTHER + OTHER, 1),
+    "wide characters above": ("# 🦆\n" + IMPORT + NET + OTHER, 0),
+    "windows line ends above": ("x = 1\r\n" + IMPORT + NET + OTHER, 0),
+}
+
+
+@pytest.mark.parametrize(("after", "expected"), UNRELATED.values(), ids=UNRELATED)
+def test_unchanged_chunks_are_not_judged_again(after: str, expected: int) -> None:
+    asked, _ = judged(IMPORT + NET + OTHER, after, Probe())
+    assert asked == expected
+
+
+HELPER = "def helper(n):\n    return torch.zeros(n)\n"
+
+RELATED = {
+    "hotness through a caller": (
+        IMPORT + HELPER + "class Net(nn.Module):\n    def __init__(self):\n        helper(3)\n",
+        IMPORT + HELPER + "class Net(nn.Module):\n    def forward(self):\n        helper(3)\n",
+        [("torch.zeros(n)", "cpu, step")],
+    ),
+    "hotness through a new caller": (
+        IMPORT + HELPER,
+        IMPORT + HELPER + "class Net(nn.Module):\n    def forward(self):\n        helper(3)\n",
+        [("torch.zeros(n)", "cpu, step")],
+    ),
+    "the role of a base": (
+        IMPORT + "class Base:\n    pass\n" + NET.replace("nn.Module", "Base"),
+        IMPORT + "class Base(nn.Module):\n    pass\n" + NET.replace("nn.Module", "Base"),
+        [("torch.zeros(3)", "cpu, step")],
+    ),
+    "an import": (
+        IMPORT + NET,
+        IMPORT.replace("import torch\n", "import other as torch\n") + NET,
+        [],
+    ),
+    "a default device": (
+        IMPORT + NET,
+        IMPORT + "torch.set_default_device('cuda')\n" + NET,
+        [("torch.zeros(3)", "accelerator, step")],
+    ),
+    "a module variable": (
+        IMPORT + "place = 'cpu'\ndef f():\n    return torch.zeros(3, device=place)\n",
+        IMPORT + "place = 'cuda'\ndef f():\n    return torch.zeros(3, device=place)\n",
+        [("torch.zeros(3, device=place)", "accelerator, unknown")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), RELATED.values(), ids=RELATED)
+def test_a_chunk_is_judged_again_when_what_it_rests_on_changed(
+    before: str, after: str, expected: list[tuple[str, str]]
+) -> None:
+    _, found = judged(before, after, Probe())
+    assert found == expected
+
+
+VALUES = {
+    "what a caller hands over": (
+        IMPORT + "def f(x):\n    return torch.ones(x)\n" + "def g():\n    return f(torch.zeros(1).cpu())\n",
+        IMPORT + "def f(x):\n    return torch.ones(x)\n" + "def g():\n    return f(torch.zeros(1).cuda())\n",
+        "accelerator",
+    ),
+    "what a helper gives": (
+        IMPORT + "def f():\n    return torch.zeros(1)\n" + "def g():\n    return torch.ones(f())\n",
+        IMPORT + "def f():\n    return torch.zeros(1).cuda()\n" + "def g():\n    return torch.ones(f())\n",
+        "accelerator",
+    ),
+    "what a base keeps": (
+        IMPORT
+        + "class A:\n    def __init__(self):\n        self.t = torch.zeros(1)\n"
+        + "class B(A):\n    def f(self):\n        return torch.ones(self.t)\n",
+        IMPORT
+        + "class A:\n    def __init__(self):\n        self.t = torch.zeros(1).cuda()\n"
+        + "class B(A):\n    def f(self):\n        return torch.ones(self.t)\n",
+        "accelerator",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), VALUES.values(), ids=VALUES)
+def test_values_that_come_from_another_chunk(before: str, after: str, expected: str) -> None:
+    _, found = judged(before, after, DeviceProbe())
+    assert [message for _, message in found] == [expected]
+
+
+def test_a_line_that_does_not_matter_to_a_caller_is_no_reason() -> None:
+    before = IMPORT + HELPER + "class Net(nn.Module):\n    def forward(self):\n        helper(3)\n"
+    asked, _ = judged(before, before.replace("helper(3)", "helper(4)"), Probe())
+    assert asked == 0
+
+
+def test_a_finding_that_points_into_another_chunk_is_judged_again_when_that_moves() -> None:
+    text = IMPORT + "size = 3\ndef f():\n    return torch.ones(size)\n"
+    first = analyze(text, RelatedProbe())
+    moved = analyze(text.replace("size = 3", "x = 1\nsize = 3"), RelatedProbe(), previous=first)
+    (finding,) = moved.findings
+    assert moved.source.text[finding.related[0].span.start : finding.related[0].span.end] == "3"
+
+
+def test_facts_of_a_kept_finding_belong_to_the_new_version() -> None:
+    first = analyze(IMPORT + NET, Probe())
+    second = analyze("# a line more\n" + IMPORT + NET, Probe(), previous=first)
+    (finding,) = second.findings
+    site = second.sites[finding]
+    assert site.facts.span(site.node) == finding.span
+    assert site.facts.value(site.node).on_cpu
+    span = site.facts.span(site.facts.statement(site.node))
+    assert second.source.text[span.start : span.end] == "return torch.zeros(3)"
+
+
+class Silent(Probe):
+    def describe(self, node: object, facts: Facts) -> str:
+        return "nothing asked"
+
+
+def test_a_rule_that_asks_nothing_is_asked_nothing_again() -> None:
+    rule: Rule = Silent()
+    asked, _ = judged(IMPORT + OTHER, IMPORT + "x = 1\n" + OTHER, Silent())
+    assert asked == 0 and rule.code == "WL990"
