@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lsp_editor import Editor, applied, client_capabilities, editor, span
+from lsp_samples import NOISY_FIXED, NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE
 from lsprotocol import types
-from programs import NOISY_FIXED, NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE
 from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from lsp_captures import write_capture
 from lsp_editor import SLOW_POLLING_SERVER, Editor, client_capabilities, editor
+from lsp_samples import ROTARY, ROTARY_LINE
 from lsprotocol import types
-from measurements import write_capture
-from programs import ROTARY, ROTARY_LINE
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
 from warplint.profile.model import LineCost

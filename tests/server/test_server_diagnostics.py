@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 import pytest_lsp
 from lsp_editor import Editor, client_capabilities, editor, span
+from lsp_samples import NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE, ROTARY_RANGE
 from lsprotocol import types
-from programs import NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE, ROTARY_RANGE
 
 pytestmark = pytest.mark.asyncio
 

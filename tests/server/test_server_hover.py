@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lsp_captures import write_capture
 from lsp_editor import Editor, client_capabilities, editor, span
+from lsp_samples import ROTARY, ROTARY_LINE
 from lsprotocol import types
-from measurements import write_capture
-from programs import ROTARY, ROTARY_LINE
 
 from warplint.profile.model import IdleCause, KernelCost, LineCost
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from lsp_editor import PATIENCE_S, SERVER, editor, span
+from lsp_samples import ROTARY
 from lsprotocol import types
-from programs import ROTARY
 from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio
