@@ -94,8 +94,10 @@ def test_every_prefix_of_a_program_is_survived() -> None:
         "import torch\nfrom torch import nn\n\n\n@decorated\nclass Net(nn.Module):\n    '''A net.'''\n"
         '    def forward(self, x, *args, y=f"{1:{2}}", **kw):\n        for a, (b, *c) in enumerate(x):\n'
         "            with torch.no_grad() as d, e: z = [torch.zeros(q) for q in a if not q]\n"
-        "        else:\n            return lambda t=1: (yield t)\n        try:\n            del self.x[a:b], y\n"
-        "        except (A, B) as g:\n            raise C from g\n        match x:\n            case {'a': [1, *h]}: pass\n"
+        "        else:\n            return lambda t=1: (yield t)\n        try:\n"
+        "            del self.x[a:b], y\n"
+        "        except (A, B) as g:\n            raise C from g\n"
+        "        match x:\n            case {'a': [1, *h]}: pass\n"
         "        return x if (w := x) is not None and b or c else {**a, 'b': torch.ones(3)[..., None]}\n"
     )
     previous = None

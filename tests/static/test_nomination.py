@@ -62,12 +62,34 @@ SITES: dict[str, tuple[Wants, str, list[str]]] = {
     "a value of and": (CONDITIONS, "x = a and b and c", ["a", "b"]),
     "a value of or inside a test": (CONDITIONS, "if f(a or b):\n    pass", ["f(a or b)", "a"]),
     "a negated value": (CONDITIONS, "x = not a", ["a"]),
-    "comparisons": (CONDITIONS, "if a > 0 and b == c and d in e:\n    pass", ["a > 0", "b == c", "d in e"]),
+    "comparisons": (CONDITIONS, "if a > 0 and b == c:\n    pass", ["a > 0", "b == c"]),
     "conditions that no tensor can decide": (
         CONDITIONS,
         "if a is None and b is not c and isinstance(d, int) and e == 'x' and len(f) > 1 and self.training"
-        " and g.shape[0] > 2 and h.size(1) == i and j.dtype == k and hasattr(l, 'm'):\n    pass",
+        " and g.shape[0] > 2 and h.size(1) == i and j.dtype == k and hasattr(l, 'm') and n in o:\n    pass",
         [],
+    ),
+    "counters and sizes": (CONDITIONS, "if step > 3 and x % H:\n    pass\nif H > 3:\n    pass", ["x % H"]),
+    "settings": (
+        CONDITIONS,
+        "if args.loud and cfg.model.deep and self.config.wide:\n    pass\nif found.loud:\n    pass",
+        ["found.loud"],
+    ),
+    "parameters that are flags": (
+        CONDITIONS,
+        "def f(a, b=False, c: int = None, d=None, use_e=None, g=1):\n    g = h(a)\n"
+        "    if a and b and c and d and use_e and g:\n        pass",
+        ["a", "d", "g"],
+    ),
+    "attributes that are set to more than a setting": (
+        CONDITIONS,
+        "class C:\n    def __init__(self, a):\n        self.a = a\n        self.b = 3\n"
+        "        self.c = h(a)\n"
+        "        self.d = nn.Linear(3, 3)\n        self.register_buffer('e', a)\n        self.f = len(a)\n"
+        "    def g(self):\n"
+        "        if self.a and self.b and self.c and self.d and self.e and self.f and self.h:\n"
+        "            pass",
+        ["self.c", "self.e"],
     ),
     "a field of an f-string": (FORMATS, "y = x\nf'{y:.3f}'", ["f'{y:.3f}'"]),
     "text in an f-string is none": (FORMATS, "f'{len(x)}{1}'", []),

@@ -136,12 +136,17 @@ class _Run:
     def _judged(self, placed: Placed) -> Told:
         """Ask the rules about every site of a chunk."""
         found: list[tuple[Finding, Rule, ast.expr]] = []
-        self._facts.begin(placed)
         with self._knowledge.listening() as asked:
+            self._facts.begin(placed, placed.chunk.tree)
             nominated = self._nominator.sites(
-                placed.chunk.outline, self._interesting, self._facts.qualified, self._facts.is_builtin
+                placed.chunk.outline,
+                self._interesting,
+                self._facts.qualified,
+                self._facts.is_builtin,
+                self._knowledge.is_computed,
             )
             for rule, node in nominated:
+                self._facts.begin(placed, node)
                 verdict = rule.check(node, self._facts)
                 if verdict is not None:
                     found.append((self._finding(rule, verdict), rule, verdict.node))

@@ -72,7 +72,7 @@ def _run_module(evaluator: Evaluator, module: Value, given: Given) -> Value:
     """Modules give tensors where they live, which is where their input must live too."""
     if module.qualified is not None and module.qualified.startswith(domain.THIS_FILE):
         known = evaluator.world.returned(f"{module.qualified}.forward", given.node, evaluator.values)
-        if known.kind not in {Kind.UNKNOWN, Kind.TENSOR}:
+        if known.kind not in (Kind.UNKNOWN, Kind.TENSOR):
             return known
     combined = domain.combine(given.tensors)
     like = combined.like if combined.is_tensor else None
@@ -106,7 +106,7 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
         return python.ARRAY_METHODS.get(name, domain.NDARRAY)
     if receiver.kind is Kind.STRING:
         return python.STRING_METHODS.get(name, domain.STRING)
-    if receiver.kind in {Kind.NUMBER, Kind.NONE, Kind.DTYPE, Kind.DEVICE}:
+    if receiver.kind in (Kind.NUMBER, Kind.NONE, Kind.DTYPE, Kind.DEVICE):
         return UNKNOWN
     if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and name == "numpy" and not given.all:
         return domain.NDARRAY
@@ -116,7 +116,7 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
 def _module_method(
     evaluator: Evaluator, name: str, module: Value, called: Value, given: Given
 ) -> Value | None:
-    if called.kind in {Kind.CALLABLE, Kind.MODULE}:
+    if called.kind in (Kind.CALLABLE, Kind.MODULE):
         return None
     if name == "to":
         target = moves.destination(given, evaluator.values)

@@ -187,12 +187,12 @@ def _combine_host(operands: Iterable[Value]) -> Value:
 
 def element_of(value: Value) -> Value:
     """What iterating or indexing a value with one index gives."""
-    if value.kind in {Kind.SEQUENCE, Kind.LOADER, Kind.MODULE, Kind.DATASET}:
+    if value.kind in (Kind.SEQUENCE, Kind.LOADER, Kind.MODULE, Kind.DATASET):
         return value.element or UNKNOWN
     if value.kind is Kind.TENSOR:
         ndim = value.ndim - 1 if value.ndim else None
         return tensor(value.place, value.like, ndim, value.dtype, value.device)
-    if value.kind in {Kind.NDARRAY, Kind.STRING}:
+    if value.kind in (Kind.NDARRAY, Kind.STRING):
         return value
     return UNKNOWN
 

@@ -64,6 +64,7 @@ class Evaluator(ABC):
         self.sources: dict[ast.AST, tuple[ast.expr, ...]] = {}
         self.likes: set[str] = set()
         self._globals: dict[str, Value | None] = {}
+        self._members: dict[tuple[str, str], Value] = {}
         self.attributes: set[str] = set()
         self.default_place = world.default_place()
         self.draft = False
@@ -175,7 +176,9 @@ class Evaluator(ABC):
 
     def _own_attribute(self, base: Value, name: str) -> Value:
         assert base.qualified is not None
-        found = self.world.attribute(base.qualified, name)
+        found = self._members.get((base.qualified, name))
+        if found is None:
+            found = self._members[base.qualified, name] = self.world.attribute(base.qualified, name)
         if found.kind is Kind.UNKNOWN and found.qualified is None:
             return _BY_NAME.get(name, UNKNOWN)
         return found

@@ -17,7 +17,7 @@ from warplint.static.tables.torch_methods import (
     TENSOR_ONLY,
     VIEWS,
 )
-from warplint.static.tree import descendants
+from warplint.static.tree import child_fields
 
 # A name that is made a tensor by one of these was none before.
 _CONVERSIONS = frozenset(
@@ -40,10 +40,19 @@ class Evidence:
 def evidence(root: ast.AST) -> Evidence:
     """Collect the evidence of a function, of everything below a node."""
     collector = _Collector()
-    for node in descendants(root):
-        note = _NOTE.get(type(node))
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        note = _NOTE.get(kind)
         if note is not None:
             note(collector, node)
+        for field in child_fields(kind):
+            value = getattr(node, field, None)
+            if type(value) is list:
+                stack.extend(value)
+            elif value is not None and type(value) is not ast.Name:
+                stack.append(value)
     return collector.result()
 
 

@@ -44,6 +44,7 @@ class Facts:
         self._source = source
         self._knowledge = knowledge
         self._home: Placed = knowledge.index.chunks[0]
+        self._site: ast.AST | None = None
         self._scopes: dict[ast.AST, Scope] = {}
 
     def value(self, node: ast.expr) -> Value:
@@ -68,10 +69,17 @@ class Facts:
         return () if unit is None else Uses(unit, self._chunk(node).chunk.parents).of(node)
 
     def _unit(self, node: ast.AST) -> Unit | None:
-        unit = self._knowledge.unit(self._function(node))
+        unit = self._unit_of_site()
+        if unit is None or node not in unit.values:
+            unit = self._knowledge.unit(self._function(node))
         if unit is not None:
             self._knowledge.told(unit.asked)
         return unit
+
+    def _unit_of_site(self) -> Unit | None:
+        """The unit around the current site, which is found without linking the chunk's nodes."""
+        block = None if self._site is None else self._home.chunk.outline.blocks.get(self._site)
+        return None if block is None else self._knowledge.unit(block.function)
 
     def qualified(self, node: ast.expr) -> str | None:
         """``torch.arange`` for ``t.arange`` after ``import torch as t``; None when not from an import."""
@@ -221,9 +229,9 @@ class Facts:
             current = self.parent(current)
         return found
 
-    def begin(self, placed: Placed) -> None:
-        """Say which chunk the next questions are about."""
-        self._home = placed
+    def begin(self, placed: Placed, site: ast.AST) -> None:
+        """Say which site of which chunk the next questions are about: most of them stay around it."""
+        self._home, self._site = placed, site
 
     def _chunk(self, node: ast.AST) -> Placed:
         """The chunk a node belongs to: mostly that of the last question."""

@@ -90,17 +90,24 @@ class HotnessMap:
 
     def _settle(self) -> None:
         """Let heat flow along calls until nothing changes; there are few degrees, so that is soon."""
+        callers = self._index.callers
+        moving = [
+            function
+            for function in self._functions
+            if (function in callers or function.outer is not None) and not _runs_once(function)
+        ]
         for _ in range(2 * len(_ORDER)):
-            before, self._blocks = self._functions, {}
-            self._functions = {function: self._flow(function) for function in before}
+            settled = {function: self._flow(function) for function in moving}
+            changed = any(
+                heat.hotness is not self._functions[function].hotness for function, heat in settled.items()
+            )
+            self._functions.update(settled)
             self._blocks = {}
-            if all(heat.hotness is before[function].hotness for function, heat in self._functions.items()):
+            if not changed:
                 break
 
     def _flow(self, function: FunctionOutline) -> Heat:
         own = self._own[function]
-        if _runs_once(function):
-            return own
         heats = [self._caller_heat(caller, function) for caller in self._index.callers.get(function, ())]
         if not heats:
             # A closure runs where it is made, as far as anyone can see.

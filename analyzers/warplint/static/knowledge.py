@@ -144,6 +144,13 @@ class Knowledge:
     def _binds(self, name: str) -> bool:
         return name in self.index.scope.bound
 
+    def is_computed(self, attribute: str) -> bool:
+        """Whether a class of this file sets an attribute to more than a flag, number or parameter."""
+        return bool(self.ask("is_computed", attribute))
+
+    def _is_computed(self, attribute: str) -> bool:
+        return any(attribute in owner.computed for owner in self.index.classes.values())
+
     # Units
 
     def unit(self, function: FunctionOutline | None) -> Unit | None:

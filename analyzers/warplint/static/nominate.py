@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from warplint.static.outline import Outline
 from warplint.static.rule import Rule
-from warplint.static.tables import conditions
-from warplint.static.tree import last_name
+from warplint.static.truth import may_be_tensor
 
 Named = Callable[[ast.expr], str | None]
 
@@ -48,8 +47,9 @@ class Nominator:
         interesting: set[str],
         qualified: Named,
         is_builtin: Callable[[ast.Name], bool],
+        is_computed: Callable[[str], bool],
     ) -> Iterator[tuple[Rule, ast.expr]]:
-        """Each rule with each node it wants to see in a chunk."""
+        """Each rule with each node it wants to see; the callables answer for the module around the chunk."""
         for site in outline.calls:
             if site.handed_over or site.name not in interesting:
                 continue
@@ -65,38 +65,8 @@ class Nominator:
                 if name is not None:
                     for rule in self._calls.get(name, ()):
                         yield rule, node
-        for test in filter(may_be_tensor, outline.conditions if self._conditions else ()):
-            for rule in self._conditions:
-                yield rule, test
-        for text in filter(may_be_tensor, outline.formats if self._formats else ()):
-            for rule in self._formats:
-                yield rule, text
-
-
-def may_be_tensor(test: ast.expr) -> bool:
-    """Whether a condition could ask a tensor for its truth, by its form alone."""
-    if isinstance(test, ast.Compare):
-        if any(isinstance(operator, ast.Is | ast.IsNot) for operator in test.ops):
-            return False
-        parts = [test.left, *test.comparators]
-        if any(isinstance(part, ast.Constant) and isinstance(part.value, str | bytes) for part in parts):
-            return False
-        return not any(_is_plain(part) for part in parts)
-    if isinstance(test, ast.Call):
-        return last_name(test) not in conditions.NEVER
-    if isinstance(test, ast.Attribute):
-        return test.attr not in conditions.FLAGS
-    return not isinstance(test, ast.Constant | ast.List | ast.Dict | ast.Tuple | ast.JoinedStr | ast.Lambda)
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Lengths, sizes and literals that are no numbers: what they are compared with is no tensor either."""
-    if isinstance(node, ast.Call):
-        return last_name(node) in conditions.SIZES
-    if isinstance(node, ast.Attribute):
-        return node.attr in conditions.PROPERTIES
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if isinstance(node, ast.Constant):
-        return node.value is None or isinstance(node.value, bool)
-    return isinstance(node, ast.Tuple | ast.List | ast.Dict)
+        for rules, nodes in ((self._conditions, outline.conditions), (self._formats, outline.formats)):
+            for test in nodes if rules else ():
+                if may_be_tensor(test, outline.blocks[test].function, is_computed):
+                    for rule in rules:
+                        yield rule, test

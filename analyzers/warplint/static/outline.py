@@ -10,7 +10,8 @@ import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from warplint.static.tree import FunctionNode, child_fields
+from warplint.static.tables.conditions import PLAIN_CALLS
+from warplint.static.tree import FunctionNode, child_fields, last_name
 
 
 class BlockKind(enum.Enum):
@@ -41,18 +42,26 @@ class Block:
 
 @dataclass(slots=True, eq=False)
 class ClassOutline:
-    """A class statement. ``stores`` maps attributes set on ``self`` to the methods that set them."""
+    """A class statement.
+
+    ``stores`` maps attributes set on ``self`` to the methods that set them; ``computed`` are those set to
+    more than a constant, a parameter, a comparison or an object.
+    """
 
     name: str
     node: ast.ClassDef
     outer: FunctionOutline | None
     methods: dict[str, FunctionOutline] = field(default_factory=dict)
     stores: dict[str, set[str]] = field(default_factory=dict)
+    computed: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
 class FunctionOutline:
-    """A function statement. ``qualname`` is unique in most files: ``Net.forward``, ``train.closure``."""
+    """A function statement. ``qualname`` is unique in most files: ``Net.forward``, ``train.closure``.
+
+    ``assigned`` are the names that its statements bind.
+    """
 
     name: str
     qualname: str
@@ -62,6 +71,7 @@ class FunctionOutline:
     defined_in: Block
     loops: list[Block] = field(default_factory=list)
     calls: list[CallSite] = field(default_factory=list)
+    assigned: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -146,10 +156,10 @@ class Outline:
                 self.globals.setdefault(target.id, []).append(statement)
             else:
                 self.local_names.add(target.id)
+                if block.function is not None:
+                    block.function.assigned.add(target.id)
         elif isinstance(target, ast.Attribute):
-            function = block.function
-            if function is not None and function.class_ is not None and isinstance(target.value, ast.Name):
-                function.class_.stores.setdefault(target.attr, set()).add(function.name)
+            self._store(target, statement, block)
             self._expressions([target.value], block)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
@@ -158,6 +168,16 @@ class Outline:
             self._target(target.value, statement, block)
         else:
             self._expressions([target], block)
+
+    def _store(self, target: ast.Attribute, statement: ast.stmt, block: Block) -> None:
+        function = block.function
+        owner = function.class_ if function is not None else None
+        if owner is None or function is None or not isinstance(target.value, ast.Name):
+            return
+        owner.stores.setdefault(target.attr, set()).add(function.name)
+        value = getattr(statement, "value", None)
+        if not isinstance(value, _SETTINGS) and not (isinstance(value, ast.Call) and _makes_object(value)):
+            owner.computed.add(target.attr)
 
     def _import(self, statement: ast.stmt, block: Block) -> None:
         assert isinstance(statement, (ast.Import, ast.ImportFrom))
@@ -335,12 +355,20 @@ class Outline:
     def _call(self, node: ast.Call, block: Block) -> None:
         self.blocks[node] = block
         named = _called(node.func)
+        if named is not None and named[0] in _REGISTERING:
+            self._registered(node, block)
         if named is not None:
             self._note_call(CallSite(*named, node, block))
         for argument in node.args:
             self._handed_over(argument, node, block)
         for keyword in node.keywords:
             self._handed_over(keyword.value, node, block)
+
+    def _registered(self, call: ast.Call, block: Block) -> None:
+        owner = block.function.class_ if block.function is not None else None
+        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        if owner is not None and isinstance(name, str):
+            owner.computed.add(name)
 
     def _handed_over(self, argument: ast.expr, call: ast.Call, block: Block) -> None:
         if type(argument) is ast.Name or (
@@ -392,6 +420,17 @@ def pattern_names(pattern: ast.pattern) -> Iterator[str]:
 
 def _leaves(body: list[ast.stmt]) -> str | None:
     return _LEAVING.get(type(body[-1])) if body else None
+
+
+_SETTINGS = (ast.Constant, ast.Name, ast.Compare, ast.BoolOp, ast.JoinedStr, ast.Lambda, ast.List, ast.Dict)
+_REGISTERING = frozenset({"register_buffer", "register_parameter"})
+
+
+def _makes_object(call: ast.Call) -> bool:
+    """Whether a call gives a Python object or module by its name: ``len(x)``, ``nn.Linear(…)``."""
+    name = last_name(call)
+    is_class = name[:1].isupper() and not name.endswith(("Parameter", "Buffer", "Tensor"))
+    return is_class or name in PLAIN_CALLS
 
 
 _LEAVING: dict[type[ast.stmt], str] = {

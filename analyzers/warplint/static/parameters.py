@@ -32,7 +32,7 @@ def value_of(
     if given is not None and given.kind is not Kind.UNKNOWN:
         return given
     literal = domain.of_constant(default.value) if isinstance(default, ast.Constant) else UNKNOWN
-    if literal.kind in {Kind.NUMBER, Kind.STRING}:
+    if literal.kind in (Kind.NUMBER, Kind.STRING):
         return Value(literal.kind)
     name = argument.arg
     if name in known.strong:

@@ -100,7 +100,7 @@ def _combined(evaluator: Evaluator, given: Given, ndim: int | None = None) -> Va
     """A tensor where the tensors among the arguments live; unknown ones may live anywhere."""
     tensors = given.tensors
     if not tensors:
-        doubtful = given.first is not None and given.first.kind in {Kind.UNKNOWN, Kind.SEQUENCE}
+        doubtful = given.first is not None and given.first.kind in (Kind.UNKNOWN, Kind.SEQUENCE)
         return evaluator.placed(domain.tensor(ndim=ndim)) if doubtful else UNKNOWN
     unknown = [value for value in given.all if value.kind is Kind.UNKNOWN]
     combined = domain.combine([*tensors, *unknown])

@@ -64,22 +64,6 @@ def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     return parents
 
 
-def descendants(root: ast.AST) -> Iterator[ast.AST]:
-    """Every node below ``root`` but names and constants, in no order."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        for field in child_fields(type(node)):
-            value = getattr(node, field, None)
-            if value is None:
-                continue
-            for child in value if type(value) is list else (value,):
-                kind = type(child)
-                if kind is not ast.Name and kind is not ast.Constant and child is not None:
-                    yield child
-                    stack.append(child)
-
-
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LoopNode = ast.For | ast.AsyncFor | ast.While
 

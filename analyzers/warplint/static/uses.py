@@ -198,7 +198,7 @@ class Uses:
             return Use(UseKind.STORED, call)
         if called in {"torch.equal", "torch.allclose", "torch.is_nonzero"}:
             return Use(UseKind.HOST, call)
-        if called.startswith("torch.") and self._value(call).kind in {Kind.TENSOR, Kind.SEQUENCE}:
+        if called.startswith("torch.") and self._value(call).kind in (Kind.TENSOR, Kind.SEQUENCE):
             return self._among(call, others)
         if called.startswith(torch_functions.HOST_NAMESPACES):
             return Use(UseKind.HOST, call)

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 class Kind(enum.Enum):
     """What a value is; UNKNOWN makes every rule silent."""
 
+    # The members are singletons: hashing them by identity is several times faster than by name.
+    __hash__ = object.__hash__
+
     UNKNOWN = "unknown"
     TENSOR = "tensor"
     NUMBER = "number"
@@ -29,6 +32,8 @@ class Kind(enum.Enum):
 
 class Place(enum.Enum):
     """Where a tensor's data lives."""
+
+    __hash__ = object.__hash__
 
     UNKNOWN = "unknown"
     CPU = "cpu"

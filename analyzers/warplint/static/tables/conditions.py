@@ -9,8 +9,9 @@ from warplint.static.tables.words import words
 
 NEVER = words(
     """
-    isinstance hasattr callable len issubclass is_tensor is_available exists startswith endswith isfile
-    isdir is_initialized is_floating_point is_complex get is_main_process
+    callable endswith exists get getattr hasattr is_available is_compiling is_complex is_exporting
+    is_floating_point is_in_onnx_export is_initialized is_main_process is_scripting is_tensor is_tracing isdir
+    isfile isinstance issubclass len startswith
     """
 )
 """Calls whose result is never a tensor."""
@@ -20,6 +21,9 @@ FLAGS = words("training requires_grad is_cuda is_sparse")
 
 SIZES = words("len type id size dim numel ndimension nelement")
 """Calls that give numbers or types, on tensors too."""
+
+PLAIN_CALLS = words("bool dict float getattr int isinstance len list partial range set str tuple")
+"""Calls that give Python objects."""
 
 PROPERTIES = words("shape ndim dtype device type")
 """Attributes that are compared with what is no tensor."""

@@ -29,6 +29,15 @@ OTHER_PARAMETER = re.compile(
 )
 """Parameters of a module's ``forward`` that are mostly no tensors."""
 
+SETTINGS = re.compile(r"(\w*_)?(args|cfg|config|configs|conf|hparams|opts?|options|settings|flags|params)")
+"""Objects that hold a program's settings."""
+
+SIZE = re.compile(r"[A-Z]")
+"""Single capitals, by which sizes are named."""
+
+FLAG = re.compile(r"(use|is|has|do|with|return|should|need|needs|enable|want)_\w+|\w+_(mode|type)|training")
+"""Parameters and module variables that are flags."""
+
 LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
 """Results of unknown calls that are tensors when a tensor's method is called on them."""
 
