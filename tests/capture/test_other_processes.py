@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import textwrap
 from pathlib import Path
 
 from programs import QUICKLY, TRAINING, make_project, run
@@ -85,20 +86,14 @@ train(9)
     assert done.process.ended
 
 
-def test_other_python_programs_are_not_followed(tmp_path: Path) -> None:
+def test_what_a_captured_program_starts_is_not_followed(tmp_path: Path) -> None:
     parent = f"""
 import subprocess, sys
-subprocess.run([sys.executable, "child.py"], check=True)
 {TRAINING}
 train(7)
 subprocess.run([sys.executable, "child.py"], check=True)
 """
-    child = f"""
-import os
-{TRAINING}
-train(7)
-"""
-    root = make_project(tmp_path / "project", train=parent, child=child)
+    root = make_project(tmp_path / "project", train=parent, child=f"{TRAINING}train(7)\n")
     done = run(root, *QUICKLY, "train.py")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.process.process["argv"][1:] == ["train.py"]
@@ -129,12 +124,24 @@ torch.distributed.destroy_process_group()
     assert [process.closed[0]["step"] for process in done.processes] == [5, 5]
 
 
-def test_ranks_that_a_captured_program_starts_are_captured(tmp_path: Path) -> None:
+def test_what_a_program_without_torch_starts_is_captured(tmp_path: Path) -> None:
     parent = """
-import os, subprocess, sys
-subprocess.run([sys.executable, "rank.py"], env={**os.environ, "RANK": "0", "WORLD_SIZE": "1"}, check=True)
-"""
-    root = make_project(tmp_path / "project", launch=parent, rank=f"{TRAINING}train(7)\n")
+    import subprocess, sys
+    print(subprocess.run([sys.executable, "train.py"]).returncode)
+    """
+    root = make_project(tmp_path / "project", launch=parent, train=f"{TRAINING}train(7)\n")
     done = run(root, *QUICKLY, "launch.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n", b"")
+    assert done.process.process["argv"][1:] == ["train.py"]
+
+
+def test_a_program_that_replaces_itself_is_captured(tmp_path: Path) -> None:
+    text = """
+    import os, sys
+    if len(sys.argv) == 1:
+        os.execv(sys.executable, [sys.executable, __file__, "again"])
+    """
+    root = make_project(tmp_path / "project", train=f"{textwrap.dedent(text)}{TRAINING}train(7)\n")
+    done = run(root, *QUICKLY, "train.py")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.process.process["argv"][1:] == ["rank.py"]
+    assert done.process.closed[0]["step"] == 5

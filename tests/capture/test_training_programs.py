@@ -155,7 +155,7 @@ def test_a_finished_window_survives_a_kill(tmp_path: Path) -> None:
     done, shown = run_at_terminal(root, *QUICKLY, "train.py")
     assert done.returncode == -signal.SIGKILL
     assert (done.folder / done.process.closed[0]["trace"]).is_file()
-    assert "captured steps 3 to 5" in shown and "was killed" in shown
+    assert "captured steps 4 to 5" in shown and "was killed" in shown
 
 
 def test_a_signal_handler_that_raises_in_the_window_reaches_the_program(tmp_path: Path) -> None:

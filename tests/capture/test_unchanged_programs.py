@@ -14,7 +14,7 @@ from programs import finish, make_project, run, run_plainly, start
 PYTHON = sys.executable
 SEEN = """
 import os, sys, threading
-ours = {"PYTHONPATH", "WARPLINT_CAPTURE", "WARPLINT_CLAIMED"}
+ours = {"PYTHONPATH", "WARPLINT_CAPTURE"}
 print(sys.argv, sys.orig_argv[1:], os.getcwd(), __file__, __name__)
 print(sys.path, sys.flags, sys.warnoptions, sys._xoptions)
 print(sorted(set(sys.modules) - {"sitecustomize", "__future__"}))

@@ -60,7 +60,9 @@ def _read_python(arguments: Sequence[str]) -> tuple[str, str]:
     flags = ""
     rest = iter(arguments)
     for argument in rest:
-        if not argument.startswith("-") or argument == "-":
+        if argument == "-":
+            return flags, ""
+        if not argument.startswith("-"):
             return flags, Path(argument).stem
         if argument.startswith("--"):
             if argument == "--check-hash-based-pycs":

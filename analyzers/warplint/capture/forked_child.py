@@ -1,7 +1,7 @@
 """How a forked child ends when Kineto has run in its parent.
 
-From its first trace on Kineto keeps a thread of its own, and one of libtorch's destructors joins it. A forked
-child has the destructor and not the thread: it would hang or abort in ``exit``, whoever had used the profiler.
+From its first trace on Kineto keeps a thread of its own, and one of libtorch's destructors joins it. A
+forked child has the destructor and not the thread: it hangs or aborts in ``exit``, whoever used the profiler.
 Children of ``multiprocessing`` end by ``os._exit`` and never come that far.
 """
 

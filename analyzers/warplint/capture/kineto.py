@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
 import time
@@ -82,6 +83,24 @@ def settle_device() -> None:
     """Wait for the GPU's queue, so that a window's records are of its own launches."""
     if cuda_in_use():
         torch.cuda.synchronize()
+
+
+def settles_within(seconds: float) -> bool:
+    """Wait for the GPU's queue, but no longer. A dead rank's queue may hold a collective that never ends."""
+    if not cuda_in_use():
+        return True
+    settled = _thread.allocate_lock()
+    settled.acquire()
+    device = torch.cuda.current_device()
+
+    def wait() -> None:
+        # An error of the device is for the program to meet, at its own next call.
+        with contextlib.suppress(RuntimeError):
+            torch.cuda.synchronize(device)
+        settled.release()
+
+    _thread.start_new_thread(wait, ())
+    return settled.acquire(timeout=seconds)
 
 
 def cuda_in_use() -> bool:

@@ -115,6 +115,8 @@ class Session:
     def _on_step(self, t_ns: int) -> None:
         if self._state is State.ENDED:
             return
+        if self._state is not State.IDLE and not may_synchronize():
+            return
         self._times.add(t_ns)
         if self._state is State.ARMED:
             reason = self._reason_to_open()
@@ -149,14 +151,15 @@ class Session:
         return reason_to_open(self._kind, times)
 
     def _open_window(self, reason: str) -> None:
-        if not may_synchronize() or not _on_python_thread():
+        if not _on_python_thread():
             return
         self._state = State.ACTIVE
         self._windows += 1
         self._window_kind = self._kind
         self._write_steps()
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
-        out_of_sight(lambda: window.open(self._times.count, self._kind, reason))
+        # The window's timeline needs a tool id too.
+        out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
 
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())

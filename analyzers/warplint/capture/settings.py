@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 VARIABLE = "WARPLINT_CAPTURE"
 """Holds ``Settings`` as JSON. While it stands in the environment, bootstrap/sitecustomize.py acts on it."""
 
+LEAD_IN_STEPS = 1
+"""Steps at the start of a window that are not whole: the GPU's queue has just been emptied to open it."""
 DEFAULT_STEPS = 10
 DEFAULT_SECONDS = 30.0
 

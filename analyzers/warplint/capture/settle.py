@@ -46,5 +46,5 @@ def reason_to_open(kind: StepKind, times: StepTimes) -> str | None:
 
 def _settled(patience: Patience, ends_ns: list[int]) -> bool:
     times = [after - before for before, after in pairwise(ends_ns)]
-    low, median, high = statistics.quantiles(times, n=4)
+    low, median, high = statistics.quantiles(times, n=4, method="inclusive")
     return high - low <= patience.spread * median

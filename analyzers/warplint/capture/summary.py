@@ -16,6 +16,7 @@ from warplint.capture.layout import (
     parse_json,
     parse_steps,
 )
+from warplint.capture.settings import LEAD_IN_STEPS
 
 STEPS_BESIDE = 20
 """How many steps before and after a window its own are compared with."""
@@ -90,7 +91,7 @@ def _sentences(process: ProcessSummary) -> list[str]:
 
 
 def _window(opened: dict[str, Any], closed: dict[str, Any]) -> str:
-    first, last = opened["step"] + 1, closed["step"]
+    first, last = opened["step"] + 1 + LEAD_IN_STEPS, closed["step"]
     steps = f"steps {first} to {last}" if last >= first else "no whole step"
     return f"captured {steps} ({opened['reason']}; closed because {closed['reason']})"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 monitoring: Any = getattr(sys, "monitoring", None)
@@ -24,24 +25,40 @@ def take_tool() -> int | None:
     return None
 
 
-def out_of_sight(action: Callable[[], None]) -> None:
+def out_of_sight(action: Callable[[], None], leaving: int = 0) -> None:
     """Run ``action`` where no debugger, profiler or coverage tool of the program's sees it.
 
     ``sys.monitoring`` reports nothing of what runs inside a callback, to anyone. Before Python 3.12, and
-    where others hold all tool ids, the action simply runs.
+    where it would not leave so many tool ids free as ``leaving`` says, the action simply runs.
     """
-    tool = take_tool() if monitoring is not None else None
+    tool = take_tool() if len(_free_tools()) > leaving else None
     if tool is None:
         action()
         return
+    entered = False
+
+    def on_start(code: CodeType, offset: int) -> None:
+        nonlocal entered
+        entered = True
+        action()
+
     start = monitoring.events.PY_START
-    monitoring.register_callback(tool, start, lambda code, offset: action())
+    monitoring.register_callback(tool, start, on_start)
     monitoring.set_local_events(tool, _door.__code__, start)
     try:
         _door()
     finally:
         monitoring.set_local_events(tool, _door.__code__, 0)
         release_tool(tool)
+    if not entered:
+        # We are inside a callback already.
+        action()
+
+
+def _free_tools() -> list[int]:
+    if monitoring is None:
+        return []
+    return [tool for tool in CANDIDATES if monitoring.get_tool(tool) is None]
 
 
 def _door() -> None:

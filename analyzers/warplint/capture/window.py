@@ -13,20 +13,20 @@ from typing import Any
 
 from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
-from warplint.capture.kineto import ProfilerWatch, Trace, settle_device
+from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
 from warplint.capture.layout import Record, trace_name
 from warplint.capture.nvml import Nvml
 from warplint.capture.price import Price
 from warplint.capture.process import Rank, describe
 from warplint.capture.recorder import INFO, WARNING, Recorder
-from warplint.capture.settings import Settings
+from warplint.capture.settings import LEAD_IN_STEPS, Settings
 from warplint.capture.sources import Sources
 from warplint.capture.steps import StepKind, module_call
 from warplint.capture.timeline import Method, Timeline, Unavailable
 from warplint.capture.user_code import UserCode
 
-LEAD_IN_STEPS = 1
-"""Steps at the start of a window that are not whole: the GPU's queue has just been emptied to open it."""
+SETTLE_S = 60.0
+"""How long to wait for the GPU to finish what was launched in the window."""
 TICK_S = 0.1
 """How often samples are taken and line events written out."""
 MAX_EVENTS = 20_000_000
@@ -109,9 +109,9 @@ class Window:
             if self._timeline is not None:
                 self._timeline.stop()
             self._background.stop()
-            settle_device()
+            settled = settles_within(SETTLE_S)
             synced_ns = perf_counter_ns()
-            trace = self._stop_trace()
+            trace = self._stop_trace() if settled else self._drop_trace()
         with self._price.part("write"):
             self._buffers.flush()
             trace_file = self._export(trace)
@@ -150,7 +150,13 @@ class Window:
         if self._asked or self._timeline is None:
             return
         self._asked = True
-        self._timeline.call_soon(lambda: self._please_close(reason), self._thread, (module_call(),))
+
+        def close() -> None:
+            self._asked = False
+            if may_synchronize():
+                self._please_close(reason)
+
+        self._timeline.call_soon(close, self._thread, (module_call(),))
 
     def _start_trace(self) -> None:
         watch, recorder = self._around.watch, self._around.recorder
@@ -163,8 +169,14 @@ class Window:
             )
             return
         trace = Trace()
-        with watch.ours():
-            trace.start()
+        try:
+            with watch.ours():
+                trace.start()
+        except RuntimeError as error:
+            recorder.note(
+                WARNING, "trace-lost", f"torch's profiler did not start, so there are only lines: {error}"
+            )
+            return
         self._trace = trace
         for text in trace.notes:
             recorder.note(INFO, "trace-partial", text)
@@ -175,6 +187,14 @@ class Window:
             with self._around.watch.ours():
                 trace.stop()
         return trace
+
+    def _drop_trace(self) -> Trace | None:
+        """Stopping Kineto would wait for the GPU without end."""
+        self._trace = None
+        self._around.recorder.note(
+            WARNING, "trace-lost", f"the GPU was not done within {SETTLE_S:.0f} s: its records are lost"
+        )
+        return None
 
     def _export(self, trace: Trace | None) -> str | None:
         if trace is None:

@@ -4,9 +4,9 @@ It stands on PYTHONPATH, takes itself off ``sys.path``, arms a capture that begi
 torch, and runs the ``sitecustomize`` that Python would have run without it. Any Python that the program
 starts reads it, so it uses little of the library, and nothing of Warplint until torch is there.
 
-Who captures: every process with RANK in its environment, else the first Python process. Launchers pass
-everything on to their workers and stay out. Workers of ``multiprocessing``, and other Python programs that a
-captured program starts, are not followed.
+Who is captured: a process that imports torch, unless what started it is captured itself. Until then what we
+put into the environment is passed on, so wrappers and launchers need no help; launchers that import torch for
+their own use are known by name, and stay out. Spawned workers of ``multiprocessing`` stay out too.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))  # noqa: PTH120
 SETTINGS = "WARPLINT_CAPTURE"
-CLAIMED = "WARPLINT_CLAIMED"
-"""Set by the first Python process, so that those it starts know they are not the program."""
 OLDEST = (3, 10)
 
 LAUNCHERS = frozenset(
@@ -50,22 +48,14 @@ def enter() -> None:
     sys.path[:] = [entry for entry in sys.path if entry != HERE]
     sys.path_importer_cache.pop(HERE, None)
     settings = os.environ.get(SETTINGS)
-    if settings is not None and sys.version_info >= OLDEST and captures(sys.orig_argv[1:]):
+    if settings is not None and sys.version_info >= OLDEST and may_capture(sys.orig_argv[1:]):
         sys.meta_path.insert(0, TorchFinder(settings))
     run_hidden_sitecustomize()
 
 
-def captures(arguments: list[str]) -> bool:
-    """Whether this process is to be captured. ``arguments`` are Python's own and the program's."""
-    program = program_of(arguments)
-    if program in LAUNCHERS or "--multiprocessing-fork" in arguments:
-        return False
-    if "RANK" in os.environ:
-        clean_environment()
-        return True
-    first = CLAIMED not in os.environ
-    os.environ[CLAIMED] = "1"
-    return first
+def may_capture(arguments: list[str]) -> bool:
+    """Whether to wait for torch in this process. ``arguments`` are Python's own and the program's."""
+    return program_of(arguments) not in LAUNCHERS and "--multiprocessing-fork" not in arguments
 
 
 def program_of(arguments: list[str]) -> str:
@@ -91,7 +81,6 @@ def clean_environment() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join(left)
     else:
         os.environ.pop("PYTHONPATH", None)
-    os.environ.pop(CLAIMED, None)
     os.environ.pop(SETTINGS, None)
 
 
