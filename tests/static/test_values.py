@@ -197,6 +197,13 @@ SCRIPT = {
         "from jaxtyping import Float\ndef f(n: Float[torch.Tensor, 'a b']):\n    return «n»",
         "tensor",
     ),
+    "evidence for what a name holds": (
+        "def f(g):\n    d = g()\n    d['x'].unsqueeze(0)\n    «d['x']»",
+        "tensor",
+    ),
+    "losses by name": ("def f(g):\n    losses = g()\n    losses['x'].item()\n    «losses['x']»", "tensor"),
+    "fields of topk": ("«torch.zeros(3).cuda().topk(2).values»", "tensor gpu"),
+    "the unknown indexed by a tensor": ("«mystery[torch.zeros(3).cuda() > 0]»", "tensor gpu"),
     "evidence in a function": ("def f(n):\n    n.unsqueeze(0)\n    return «n»", "tensor"),
     "no evidence in a function": ("def f(n):\n    return «n»", "unknown"),
     "a default value": ("def f(x=«torch.zeros(3)»):\n    pass", "tensor cpu"),
@@ -285,6 +292,12 @@ MODULES = {
     "a data set's tensors are not on the GPU": (
         "class D(Dataset):\n    def __getitem__(self, i):\n        return «self.t.unsqueeze(0)»",
         "tensor",
+    ),
+    "a model that may return several": (
+        forward(
+            "y = self.block(x)\nif isinstance(y, tuple):\n    y = y[0]\nreturn «y»", "self.block = block"
+        ),
+        "tensor likely",
     ),
     "a model's outputs": (
         forward("out = self.block(x)\nreturn «out.logits»", "self.block = block"),

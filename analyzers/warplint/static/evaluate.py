@@ -83,6 +83,8 @@ class Evaluator(ABC):
         if value.kind is not Kind.UNKNOWN or value.qualified is not None:
             return value
         found = self._evidence()
+        if name in found.holders:
+            return domain.sequence(self.placed(domain.tensor()))
         if name in found.strong or (name in found.weak and self._worked_on_tensors(source)):
             return self.placed(domain.tensor())
         return value
@@ -145,7 +147,7 @@ class Evaluator(ABC):
                 return self._own_attribute(base, name)
             if base.kind is Kind.UNKNOWN:
                 return domain.imported(f"{base.qualified}.{name}")
-        if base.kind is Kind.SEQUENCE and base.element is not None and name in naming.OUTPUT_FIELDS:
+        if base.kind is Kind.SEQUENCE and base.element is not None and name in _FIELDS:
             return base.element
         if base.kind is Kind.MODULE and name in {"weight", "bias"}:
             return self.placed(domain.tensor(base.place))
@@ -257,6 +259,9 @@ class Evaluator(ABC):
             return known.get(index.constant, UNKNOWN)
         if held.kind is Kind.TENSOR:
             return self._indexed(held, node.slice, index)
+        if held.kind is Kind.UNKNOWN and index.on_accelerator:
+            # Only a tensor can be indexed with a tensor on the accelerator.
+            return domain.tensor(index.place, index.like)
         if isinstance(node.slice, ast.Slice) and held.kind is not Kind.LOADER:
             return held
         return domain.element_of(held)
@@ -378,9 +383,15 @@ class Evaluator(ABC):
             return
         narrowed = calls.checked_type(self, test)
         held = env[name]
+        if narrowed.kind is Kind.SEQUENCE and held.value.is_tensor:
+            # What a model returns is kept as one tensor until it proves to be several.
+            narrowed = domain.sequence(held.value)
         if narrowed.kind is not Kind.UNKNOWN and narrowed.kind is not held.value.kind:
             env[name] = Binding(self.placed(narrowed), held.sources)
 
+
+_FIELDS = naming.OUTPUT_FIELDS | {"values", "indices"}
+"""Fields of what models, ``topk`` and ``max`` return."""
 
 _BY_NAME = {
     "device": domain.LIKELY_DEVICE,

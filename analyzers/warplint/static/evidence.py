@@ -29,11 +29,15 @@ _TAKES_LOSS = frozenset({"backward", "manual_backward", "scale"})
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Names that are surely tensors, names that are if what they come from worked on tensors, and names that
-    are used as no tensor is."""
+    """What the names of a function are, by what is done with them.
+
+    ``strong`` are surely tensors, ``weak`` are if what they come from worked on tensors, ``holders`` hold
+    tensors under text keys, and ``against`` are used as no tensor is.
+    """
 
     strong: frozenset[str]
     weak: frozenset[str]
+    holders: frozenset[str]
     against: frozenset[str]
 
 
@@ -60,6 +64,7 @@ class _Collector:
     def __init__(self) -> None:
         self._strong: set[str] = set()
         self._weak: set[str] = set()
+        self._holders: set[str] = set()
         self._against: set[str] = set()
         self._converted: set[str] = set()
 
@@ -67,7 +72,10 @@ class _Collector:
         losses = {name for name in self._weak if naming.LOSS.fullmatch(name)}
         strong = (self._strong | losses) - self._converted
         return Evidence(
-            frozenset(strong), frozenset(self._weak - self._converted), frozenset(self._against - strong)
+            frozenset(strong),
+            frozenset(self._weak - self._converted),
+            frozenset(self._holders - strong),
+            frozenset(self._against - strong),
         )
 
     def attribute(self, node: ast.Attribute) -> None:
@@ -79,6 +87,10 @@ class _Collector:
                 self._weak.add(name)
             elif node.attr not in _KNOWN:
                 self._against.add(name)
+        elif type(node.value) is ast.Subscript and _has_text_key(node.value):
+            holder = node.value.value
+            if isinstance(holder, ast.Name) and _shows_tensor(node.attr, holder.id):
+                self._holders.add(holder.id)
 
     def call(self, node: ast.Call) -> None:
         names = [argument.id for argument in node.args if isinstance(argument, ast.Name)]
@@ -95,8 +107,7 @@ class _Collector:
             self._against.update(names)
 
     def subscript(self, node: ast.Subscript) -> None:
-        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if isinstance(node.value, ast.Name) and isinstance(key, str):
+        if isinstance(node.value, ast.Name) and _has_text_key(node):
             self._against.add(node.value.id)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
@@ -115,6 +126,15 @@ class _Collector:
                 stack.append(part.operand)
             elif isinstance(part, ast.Compare) and not isinstance(part.ops[0], ast.Is | ast.IsNot):
                 stack.append(part.left)
+
+
+def _has_text_key(node: ast.Subscript) -> bool:
+    return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+
+
+def _shows_tensor(attribute: str, holder: str) -> bool:
+    """Whether an attribute of what a name holds shows a tensor; for losses less is needed."""
+    return attribute in TENSOR_ONLY or (attribute in _WEAK and naming.LOSS.fullmatch(holder) is not None)
 
 
 def _receiver(function: ast.Attribute) -> list[str]:
