@@ -20,6 +20,10 @@ def in_loop(body: str) -> str:
     return TRAIN.format("\n".join(" " * 8 + line for line in body.splitlines()))
 
 
+def method(name: str) -> str:
+    return f"class Net(nn.Module):\n    def {name}(self, x):\n        «here()»"
+
+
 PLACES = {
     "module level": ("«here()»", "once", "at module level"),
     "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
@@ -217,6 +221,19 @@ PLACES = {
         "step",
         "in Photos.__getitem__",
     ),
+    "a function that only starts the training": ("def train(args):\n    «here()»", "unknown", "in train"),
+    "an evaluation without a loop": ("def evaluate(args):\n    «here()»", "epoch", "in evaluate"),
+    "a check that is named like an evaluation": (
+        "def validate_shape(x):\n    «here()»",
+        "unknown",
+        "in validate_shape",
+    ),
+    "decoding of something else": (
+        "class Clip:\n    def decode(self):\n        «here()»",
+        "unknown",
+        "in Clip.decode",
+    ),
+    "generation by a module": (method("greedy_decode"), "step", "in Net.greedy_decode"),
     "loading": ("def load_weights(path):\n    for k in path:\n        «here()»", "once", "in load_weights"),
     "main": ("def main():\n    «here()»", "once", "in main"),
     "a default of a parameter": (
@@ -274,6 +291,8 @@ GUARDS = {
         "if self.mask is None or self.mask.shape[0] < n:\n    self.mask = «here()»",
         "step",
     ),
+    "the first time for a parameter": ("if len(state) == 0:\n    state['m'] = «here()»", "once"),
+    "when there is nothing": ("if len(batch) == 0:\n    x = «here()»", "step"),
     "every time there is none": ("if self.mask is None:\n    mask = «here()»", "step"),
     "before an exception": ("if bad:\n    «here()»\n    raise ValueError", "once"),
     "before the end of the loop": ("if done:\n    «here()»\n    break", "epoch"),

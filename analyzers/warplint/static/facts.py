@@ -192,6 +192,11 @@ class Facts:
     def _function(self, node: ast.AST) -> FunctionOutline | None:
         return self._block(node).function
 
+    def calls_of(self, node: ast.AST) -> tuple[ast.Call, ...]:
+        """The calls in this file that run the innermost function around the node, if all are calls by name."""
+        outline = self._function(node)
+        return () if outline is None else self._knowledge.calls_of(outline)
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for a top-level statement."""
         parent = self._chunk(node).chunk.parents.get(node)

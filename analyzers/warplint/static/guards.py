@@ -59,6 +59,8 @@ def _empty_cache(test: ast.expr, truth: bool) -> str | None:
     """The attribute or container a branch finds empty: ``self.mask is None``, ``k not in self.masks``."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         operator, other = test.ops[0], test.comparators[0]
+        if isinstance(operator, ast.Eq if truth else ast.NotEq) and _is_zero(other):
+            return _measured(test.left)
         is_none = isinstance(other, ast.Constant) and other.value is None
         if is_none and isinstance(operator, ast.Is if truth else ast.IsNot):
             return _lasting(test.left)
@@ -68,6 +70,16 @@ def _empty_cache(test: ast.expr, truth: bool) -> str | None:
     if isinstance(test, ast.Call) and last_name(test.func) == "hasattr" and len(test.args) == 2:
         return _member(test.args[0], test.args[1])
     return _lasting(test)
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def _measured(node: ast.expr) -> str | None:
+    """The container in ``len(state)``: optimizers hold their state in a local name."""
+    is_length = isinstance(node, ast.Call) and last_name(node.func) == "len" and len(node.args) == 1
+    return dotted(node.args[0]) if is_length and isinstance(node, ast.Call) else None
 
 
 def _lasting(node: ast.expr) -> str | None:

@@ -22,6 +22,9 @@ HOT_ROLES = frozenset({Role.FORWARD, Role.TRAIN_STEP, Role.EVALUATE, Role.GENERA
 _ORDER = (Hotness.ONCE, Hotness.UNKNOWN, Hotness.EPOCH, Hotness.STEP)
 _RANK = {hotness: rank for rank, hotness in enumerate(_ORDER)}
 
+_STEP_CLASSES = frozenset({"module", "metric", "pipeline", "optimizer"})
+"""Classes whose methods with a hot role are called from the step loop of others."""
+
 _DATA_KEYWORDS = frozenset({"collate_fn", "transform", "target_transform", "worker_init_fn"})
 """Arguments that take functions which prepare data."""
 
@@ -84,9 +87,18 @@ class HotnessMap:
             in_loader = self._class_role(function) in HOST_ROLES
             return Heat(Hotness.STEP if in_loader else Hotness.UNKNOWN, where)
         if role in HOT_ROLES:
-            has_step_loop = any(self._loops.kind(loop) is not LoopKind.PLAIN for loop in function.loops)
-            return Heat(Hotness.EPOCH if has_step_loop else Hotness.STEP, where)
+            return Heat(self._hot(function, role), where)
         return Heat(Hotness.UNKNOWN, where)
+
+    def _hot(self, function: FunctionOutline, role: Role) -> Hotness:
+        """How often a function with a hot role runs: once a step, or around the loop that does."""
+        if any(self._loops.kind(loop) is not LoopKind.PLAIN for loop in function.loops):
+            return Hotness.EPOCH
+        if role is Role.FORWARD or self._loops.is_training_step(function):
+            return Hotness.STEP
+        if self._class_role(function) in _STEP_CLASSES:
+            return Hotness.STEP
+        return Hotness.EPOCH if role is Role.EVALUATE else Hotness.UNKNOWN
 
     def _settle(self) -> None:
         """Let heat flow along calls until nothing changes; there are few degrees, so that is soon."""

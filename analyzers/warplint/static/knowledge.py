@@ -144,6 +144,16 @@ class Knowledge:
     def _binds(self, name: str) -> bool:
         return name in self.index.scope.bound
 
+    def calls_of(self, function: FunctionOutline) -> tuple[ast.Call, ...]:
+        """The calls of a function in this file; none where it is also handed over, to be called elsewhere."""
+        found = self.ask("calls_of", function)
+        assert isinstance(found, tuple)
+        return found
+
+    def _calls_of(self, function: FunctionOutline) -> tuple[ast.Call, ...]:
+        sites = [caller.site for caller in self.index.callers.get(function, ())]
+        return () if any(site.handed_over for site in sites) else tuple(site.node for site in sites)
+
     def is_computed(self, attribute: str) -> bool:
         """Whether a class of this file sets an attribute to more than a flag, number or parameter."""
         return bool(self.ask("is_computed", attribute))

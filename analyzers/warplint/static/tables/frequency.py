@@ -16,8 +16,8 @@ OPTIMIZER = re.compile(r"(\w*_)?(opt|optim|optimi[sz]er|scaler|grad_scaler|engin
 """What ``.step`` is called on when it is an optimizer or a gradient scaler."""
 
 LOADER = re.compile(
-    r"(\w*_)?(data_?)?loaders?(_\w+)?|(\w+_)?(dl|dataloader|dataiter|data_iter|batch_iter|iterator|batches)(_\w+)?"
-    r"|(train|val|valid|test|eval)_(iter|gen|generator|batches)"
+    r"(\w*_)?(data_?)?loaders?(_\w+)?|(\w+_)?(dl|dataloader|dataiter|data_iter|batch_iter)(_\w+)?"
+    r"|(train|val|valid|test|eval|data)_(iter|iterator|gen|generator|batches)"
 )
 """What a loop over batches iterates."""
 

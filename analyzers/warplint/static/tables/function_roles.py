@@ -19,6 +19,7 @@ MODULE_METHODS = {
     Role.EVALUATE: re.compile(r"validation_step|test_step|val_step|predict_step"),
     Role.GENERATE: re.compile(
         r"_*(generate|decode|sample|predict|beam_search|greedy\w*|inference|p_sample\w*|ddim_sample\w*)(_\w+)?"
+        r"|\w+_(generate|decode|decoding|sample|search|inference)"
     ),
 }
 """Methods of modules that run every step."""
@@ -43,14 +44,18 @@ DATA = re.compile(
 )
 """Preparing or showing data on the host."""
 
-TRAIN = re.compile(r"_*(train|fit|finetune|pretrain|optimi[sz]e)(_\w+)?|\w+_train|training(_\w+)?")
+_PASS = (
+    r"(_(one|single))?(_(epoch|step|batch|loop|model|iter|iteration|network|net|fn|func|process|worker|all))?"
+)
+TRAIN = re.compile(rf"_*(train|fit|finetune|pretrain){_PASS}|(run|do)_train(ing)?|training_(loop|step)")
 EVALUATE = re.compile(
-    r"_*(eval|evaluate|validate|validation|val|test|evaluation)(_\w+)?|\w+_(eval|evaluate|validate|validation)"
+    rf"_*(eval|evaluate|validate|validation|val|test|evaluation){_PASS}|eval(uate)?_\w+|(run|do)_(eval|valid|test)\w*"
 )
 GENERATE = re.compile(
-    r"_*(generate|decode|sample|beam_search|greedy|inference|infer|p_sample|ddim|denoise|translate|predict)(_\w+)?"
-    r"|\w+_(generate|decode|decoding|sample|search|inference)"
+    r"_*(generate|beam_search|greedy|p_sample|ddim|denoise|translate)(_\w+)?|\w+_(generate|decoding|search)"
 )
+"""Plain functions, and methods of classes of which no more is known."""
+
 LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+)?|criterion|\w*_loss_fn|loss_fn")
 """Plain functions that compute a loss run every step."""
 
