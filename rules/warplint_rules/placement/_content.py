@@ -23,6 +23,9 @@ class Content(enum.Enum):
     """Constructors that take no CUDA device."""
 
 
+FROM_PYTHON = {Content.COPIED, Content.LEGACY}
+"""Kinds whose argument is the content, not the size."""
+
 NAMES = {
     Content.EXACT: "arange empty eye full ones range tril_indices triu_indices zeros",
     Content.ROUNDED: "linspace logspace bartlett_window blackman_window hamming_window hann_window "
@@ -45,6 +48,16 @@ def content_of(made: ast.Call, qualified: str) -> Content:
 
 def _is_fraction(node: ast.AST) -> bool:
     return isinstance(node, ast.Div) or (isinstance(node, ast.Constant) and isinstance(node.value, float))
+
+
+def is_empty(made: ast.Call, content: Content) -> bool:
+    """Whether the tensor has no elements: ``torch.empty(0)`` stands for nothing and costs nothing."""
+    sizes = made.args[0] if len(made.args) == 1 else None
+    if not isinstance(sizes, (ast.List, ast.Tuple)):
+        return isinstance(sizes, ast.Constant) and sizes.value == 0 and content not in FROM_PYTHON
+    if content in FROM_PYTHON:
+        return not sizes.elts
+    return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes.elts)
 
 
 def unchanging(node: ast.expr, facts: Facts) -> bool:

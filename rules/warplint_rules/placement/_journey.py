@@ -18,9 +18,15 @@ class Effect(enum.Enum):
     """What happens where the tensor and the GPU come together."""
 
     COPIES = "copies"
-    """Moved, written, or an index of a CUDA tensor: a copy from pageable memory, and a wait for it."""
+    """It is moved or written to the GPU: a copy from pageable memory, and the host waits for it."""
+    INDEXES = "indexes"
+    """It selects from a CUDA tensor, which copies it first."""
+    FETCHES = "fetches"
+    """Values from the GPU are written into it, each time with a copy and a wait."""
     RAISES = "raises"
     """PyTorch refuses to combine it with a CUDA tensor."""
+    LEAVES = "leaves"
+    """``forward`` computes with it on the CPU and returns it there, so that its caller has to copy it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +88,42 @@ def _uses(made: ast.expr, facts: Facts) -> Iterator[tuple[ast.expr, Use]]:
 
 def _fills(use: Use, made: ast.expr, facts: Facts) -> bool:
     """Whether Python writes into the tensor what a GPU would have to wait for: all but numbers, once each."""
-    node = use.node
-    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
+    target = _written(use.node)
+    if target is None or not facts.value(target).on_cpu or use.other is None or use.other.on_accelerator:
         return False
-    if not facts.value(node.value).on_cpu or (use.other is not None and use.other.on_accelerator):
-        return False
-    is_number = use.other is not None and use.other.kind is Kind.NUMBER
-    return not is_number or loops_around(node, facts)[:1] != loops_around(made, facts)[:1]
+    return use.other.kind is not Kind.NUMBER or loops_around(use.node, facts) != loops_around(made, facts)
 
 
-def _effect(made: ast.Call, tensor: ast.expr, use: Use, facts: Facts) -> Effect | None:
+def _written(node: ast.AST) -> ast.expr | None:
+    """The tensor that is written into: ``t`` of ``t[0] = x``, ``t.copy_(x)`` and ``t += x``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_":
+        return node.func.value
+    return node.target if isinstance(node, ast.AugAssign) else None
+
+
+def _effect(made: ast.expr, tensor: ast.expr, use: Use, facts: Facts) -> Effect | None:
     if facts.hotness(use.node) is not Hotness.STEP:
         return None
     if use.kind is UseKind.MOVED:
         return Effect.COPIES if _leaves_the_cpu(use, facts) else None
+    value = facts.value(tensor)
+    if use.kind is UseKind.RETURNED:
+        is_computed = tensor is not made and value.ndim != 0
+        return Effect.LEAVES if is_computed and _is_in_forward(use, facts) else None
     if use.other is None or not use.other.on_accelerator:
         return None
-    value = facts.value(tensor)
     if use.kind is UseKind.INDEX:
         # Boolean masks on the CPU select without a wait since torch 2.9.
-        return None if value.dtype == "torch.bool" else Effect.COPIES
+        return None if value.dtype == "torch.bool" else Effect.INDEXES
     if use.kind is not UseKind.COMBINED:
         return None
-    if _writes(use.node):
-        return Effect.COPIES
+    written = _written(use.node)
+    if written is not None and not isinstance(use.node, ast.AugAssign):
+        return Effect.FETCHES if facts.value(written).on_cpu else Effect.COPIES
     # A CPU tensor of no dimensions goes to the kernel as a number.
-    return Effect.RAISES if value.ndim != 0 and _surely_meets(made, use, facts) else None
+    return Effect.RAISES if value.ndim != 0 and _surely_meets(use, facts) else None
 
 
 def _leaves_the_cpu(use: Use, facts: Facts) -> bool:
@@ -118,27 +134,16 @@ def _leaves_the_cpu(use: Use, facts: Facts) -> bool:
     return moved.is_tensor and not moved.on_cpu
 
 
-def _writes(node: ast.AST) -> bool:
-    """Whether values are written into a tensor, which copies between devices: by ``x[0] =`` or ``copy_``."""
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.ctx, ast.Store)
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy_"
-
-
-def _surely_meets(made: ast.Call, use: Use, facts: Facts) -> bool:
+def _surely_meets(use: Use, facts: Facts) -> bool:
     """Whether the code can hardly have run on a GPU, as most code has.
 
     So it is in ``forward`` itself, whose input comes from where the module is, or beside a tensor that is
     proven to be on the GPU.
     """
-    assert use.other is not None, "a meeting has two sides"
+    proven = use.other is not None and use.other.place is Place.ACCELERATOR
+    return proven or _is_in_forward(use, facts)
+
+
+def _is_in_forward(use: Use, facts: Facts) -> bool:
     function = facts.function(use.node)
-    in_forward = function is not None and function.name == "forward" and function.class_role == "module"
-    return (in_forward or use.other.place is Place.ACCELERATOR) and not _is_placeholder(made)
-
-
-def _is_placeholder(made: ast.Call) -> bool:
-    """``torch.empty(0)``: something to hand over where there is nothing."""
-    sizes = made.args[0] if len(made.args) == 1 else None
-    parts = sizes.elts if isinstance(sizes, (ast.List, ast.Tuple)) else [sizes]
-    return any(isinstance(part, ast.Constant) and part.value == 0 for part in parts)
+    return function is not None and function.name == "forward" and function.class_role == "module"

@@ -9,7 +9,14 @@ from warplint.static.finding import Applicability, Confidence, Hotness, Related
 from warplint.static.rule import At, Example, Metric, Rewrite, Rule, Signature, Verdict, wants
 from warplint.static.values import Place
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
-from warplint_rules.placement._content import FACTORIES, Content, content_of, unchanging
+from warplint_rules.placement._content import (
+    FACTORIES,
+    FROM_PYTHON,
+    Content,
+    content_of,
+    is_empty,
+    unchanging,
+)
 from warplint_rules.placement._device import bound_at, device_of, is_named
 from warplint_rules.placement._journey import Effect, Journey, Meeting, journey
 
@@ -17,11 +24,25 @@ if TYPE_CHECKING:
     import libcst as cst
 
 QUIET_ROLES = {Role.SETUP, Role.DATA}
-FROM_PYTHON = {Content.COPIED, Content.LEGACY}
 DELIBERATE = ("generator", "out", "pin_memory")
 """Arguments that say the author chose the CPU, or has the tensor already."""
 
-MEASURED = "measured on an H200: 14 µs against 7 µs for a small range, and a wait as long as the queued work"
+UNLESS_A_NUMBER = {Effect.RAISES, Effect.LEAVES}
+WHAT = {
+    Effect.COPIES: "`{made}` builds this tensor on the CPU; it is copied to the GPU each time {where}, and the "
+    "host waits for that",
+    Effect.INDEXES: "`{made}` builds indices on the CPU; they are copied each time they select from a GPU "
+    "tensor {where}, and the host waits for that",
+    Effect.FETCHES: "`{made}` builds this tensor on the CPU; what is written into it {where} is copied from "
+    "the GPU, and the host waits for each copy",
+    Effect.RAISES: "`{made}` builds a CPU tensor that is combined with a GPU tensor {where}: on a GPU this "
+    "raises",
+    Effect.LEAVES: "`{made}` builds a CPU tensor {where}, which computes with it and returns it on the CPU; "
+    "it is copied to the GPU each time it is used there",
+}
+MEASURED = (
+    "measured on an H200: 14 µs instead of 7 µs for a small range, and a wait as long as the queued work"
+)
 
 
 class HostTensorInHotCode(Rule):
@@ -308,6 +329,29 @@ class Prefix(nn.Module):
 """,
         ),
         Example(
+            "Computed with on the CPU and returned from there, whatever device the input is on.",
+            """\
+import torch
+from torch import nn
+
+
+class Angles(nn.Module):
+    def forward(self, x):
+        steps = «torch.arange(x.shape[1])»
+        return torch.cos(steps / 100)
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Angles(nn.Module):
+    def forward(self, x):
+        steps = torch.arange(x.shape[1], device=x.device)
+        return torch.cos(steps / 100)
+""",
+        ),
+        Example(
             "Written into a tensor on the GPU, which copies.",
             """\
 import torch
@@ -530,6 +574,22 @@ class Boxes(nn.Module):
 """,
         ),
         Example(
+            "Counted up on the host before it is moved.",
+            """\
+import torch
+
+
+def train(model, optimizer, groups):
+    for group in groups:
+        total = torch.zeros(1)
+        for labels in group:
+            total += (labels != 0).sum()
+        loss = model(group).sum() / total.to("cuda")
+        loss.backward()
+        optimizer.step()
+""",
+        ),
+        Example(
             "Something to hand over where there is nothing.",
             """\
 import torch
@@ -540,7 +600,8 @@ class Memory(nn.Module):
     def forward(self, x, memory=None):
         if memory is None:
             memory = torch.empty(0)
-        return torch.cat([memory, x])
+        nothing = torch.tensor([]).to(x.device)
+        return torch.cat([memory, x, nothing])
 """,
         ),
         Example(
@@ -619,6 +680,8 @@ def _case(made: ast.Call, facts: Facts) -> Case | None:
     if function is not None and function.role in QUIET_ROLES:
         return None
     content = content_of(made, facts.qualified(made.func) or "")
+    if is_empty(made, content):
+        return None
     if content in FROM_PYTHON and not (made.args and all(unchanging(data, facts) for data in made.args)):
         return None
     travelled = journey(made, facts)
@@ -631,9 +694,9 @@ def _case(made: ast.Call, facts: Facts) -> Case | None:
 
 
 def _is_reported(meeting: Meeting, made: ast.Call, content: Content, facts: Facts) -> bool:
-    """Data handed over as one value may be a number, whose tensor has no dimensions and raises nothing."""
+    """Data handed over as one value may be a number, whose tensor has no dimensions and is free."""
     has_dimensions = content not in FROM_PYTHON or bool(facts.value(made).ndim)
-    return meeting.effect is Effect.COPIES or has_dimensions
+    return meeting.effect not in UNLESS_A_NUMBER or has_dimensions
 
 
 def _is_deliberate(made: ast.Call) -> bool:
@@ -697,23 +760,9 @@ def _confidence(case: Case) -> Confidence:
 
 
 def _message(case: Case, facts: Facts) -> str:
-    made, use = ast.unparse(case.made.func), case.meeting.use
-    where = facts.why_hot(case.made)
-    if case.meeting.effect is Effect.RAISES:
-        what = (
-            f"`{made}` builds a CPU tensor that is combined with a GPU tensor {where}: on a GPU this raises."
-        )
-    elif use.kind is UseKind.INDEX:
-        what = (
-            f"`{made}` builds indices on the CPU that are copied each time they index a GPU tensor {where}, "
-            f"and the host waits for it ({MEASURED})."
-        )
-    else:
-        what = (
-            f"`{made}` builds this tensor on the CPU and copies it to the GPU each time {where}, "
-            f"and the host waits for it ({MEASURED})."
-        )
-    return f"{what} {_advice(case, facts)}"
+    what = WHAT[case.meeting.effect].format(made=ast.unparse(case.made.func), where=facts.why_hot(case.made))
+    measured = "" if case.meeting.effect is Effect.RAISES else f" ({MEASURED})"
+    return f"{what}{measured}. {_advice(case, facts)}"
 
 
 def _advice(case: Case, facts: Facts) -> str:

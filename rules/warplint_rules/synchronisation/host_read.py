@@ -321,6 +321,20 @@ def evaluate(model, loader):
 """,
         ),
         Example(
+            "A mere name is tested for being there, not for its value.",
+            """\
+import torch
+from torch import nn
+
+
+class Masked(nn.Module):
+    def forward(self, x, mask, prompt):
+        if mask and self.training:
+            x = x * mask
+        return x, prompt or "none"
+""",
+        ),
+        Example(
             "A simulation on the host needs the action before it can go on.",
             """\
 import torch
@@ -381,7 +395,9 @@ def run_epoch(model, loader, optimizer):
         function = facts.function(node)
         if function is not None and function.role in QUIET_ROLES:
             return None
-        read = next((operand for operand in _operands(node) if facts.value(operand).on_accelerator), None)
+        read = next(
+            (operand for operand in _operands(node, facts) if facts.value(operand).on_accelerator), None
+        )
         if read is None or _is_needed(node, facts):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
@@ -389,10 +405,11 @@ def run_epoch(model, loader, optimizer):
         return Verdict(_shown(node, facts), _message(node, read, facts), confidence)
 
 
-def _operands(node: ast.expr) -> Iterator[ast.expr]:
+def _operands(node: ast.expr, facts: Facts) -> Iterator[ast.expr]:
     """The expressions whose content a nominated site reads."""
     if not isinstance(node, ast.Call):
-        yield node
+        if _has_a_truth(node, facts):
+            yield node
     elif isinstance(node.func, ast.Attribute) and node.func.attr in NUMBER_READS | ARRAY_READS:
         if node.func.attr != "to" or _goes_to_the_cpu(node):
             yield node.func.value
@@ -400,6 +417,18 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
         yield from node.args
     else:
         yield node
+
+
+def _has_a_truth(node: ast.expr, facts: Facts) -> bool:
+    """Whether a tested tensor has one element, as only then it can be tested: of a mere name, that must show.
+
+    ``if mask:`` mostly asks whether something was handed over at all.
+    """
+    value = facts.value(node)
+    is_name = isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(
+        facts.parent(node), ast.FormattedValue
+    )
+    return not is_name or value.ndim == 0
 
 
 def _shown(node: ast.expr, facts: Facts) -> ast.expr:
