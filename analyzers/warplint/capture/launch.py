@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from warplint.capture.settings import VARIABLE, Settings
 
 BOOTSTRAP = Path(__file__).parent / "bootstrap"
-IGNORED = (signal.SIGINT, signal.SIGQUIT)
+IGNORED = ("SIGINT", "SIGQUIT")
 """The terminal sends these to the whole group: the program decides what they mean."""
-FORWARDED = (signal.SIGTERM, signal.SIGHUP)
+FORWARDED = ("SIGTERM", "SIGHUP")
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 
@@ -39,18 +40,20 @@ def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
             child.send_signal(number)
 
     # Handlers and not SIG_IGN, which the child would inherit. A signal ignored from outside (nohup) stays so.
-    before = {number: signal.getsignal(number) for number in (*IGNORED, *FORWARDED)}
-    ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in ours:
-        signal.signal(number, forward if number in FORWARDED else _do_nothing)
+    handlers = {**dict.fromkeys(IGNORED, _do_nothing), **dict.fromkeys(FORWARDED, forward)}
+    before: dict[int, Any] = {}
+    for name, handler in handlers.items():
+        signal_number = getattr(signal, name, None)
+        if signal_number is not None and signal.getsignal(signal_number) is not signal.SIG_IGN:
+            before[signal_number] = signal.signal(signal_number, handler)
     try:
         child = subprocess.Popen(argv, env=dict(environment))
         for early in waiting:
             child.send_signal(early)
         return child.wait()
     finally:
-        for number in ours:
-            signal.signal(number, before[number])
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 def die_as(returncode: int) -> int:
@@ -58,12 +61,20 @@ def die_as(returncode: int) -> int:
     if returncode >= 0:
         return returncode
     number = -returncode
-    # The child has left its core dump already, if it was to leave one.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    _leave_no_core_dump()
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     return 128 + number
+
+
+def _leave_no_core_dump() -> None:
+    """The child has left its own, if it was to leave one."""
+    if sys.platform != "win32":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:

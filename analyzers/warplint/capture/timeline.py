@@ -49,21 +49,26 @@ def user_frame(frame: FrameType | None, user_code: UserCode) -> FrameType | None
     return frame
 
 
-def seed(buffers: Buffers, user_code: UserCode) -> list[FrameType]:
-    """Note where every running thread stands; returns their frames of the user's, innermost first.
+def user_stacks(user_code: UserCode) -> dict[int, list[FrameType]]:
+    """The user's frames of every running thread, by thread identifier, innermost first."""
+    stacks = {}
+    for ident, frame in sys._current_frames().items():
+        stack = []
+        innermost = user_frame(frame, user_code)
+        while innermost is not None:
+            stack.append(innermost)
+            innermost = user_frame(innermost.f_back, user_code)
+        stacks[ident] = stack
+    return stacks
 
-    Threads that entered their functions before the window would otherwise have no line until their next one.
-    """
+
+def seed(buffers: Buffers, ident: int, stack: list[FrameType]) -> None:
+    """Note where a running thread stands, which would otherwise have no line until it reaches its next."""
+    for frame in stack:
+        buffers.learn(frame.f_code)
     native_ids = {thread.ident: thread.native_id for thread in threading.enumerate()}
-    met: list[FrameType] = []
-    for ident, top in sys._current_frames().items():
-        frame, native_id = user_frame(top, user_code), native_ids.get(ident)
-        if frame is not None and native_id is not None:
-            buffers.learn(frame.f_code)
-            line = frame.f_lineno or frame.f_code.co_firstlineno
-            buffers.note(ident, native_id, (perf_counter_ns(), id(frame.f_code), line))
-        while frame is not None:
-            buffers.learn(frame.f_code)
-            met.append(frame)
-            frame = user_frame(frame.f_back, user_code)
-    return met
+    native_id = native_ids.get(ident)
+    if stack and native_id is not None:
+        code = stack[0].f_code
+        event = (perf_counter_ns(), id(code), stack[0].f_lineno or code.co_firstlineno)
+        buffers.note(ident, native_id, event)

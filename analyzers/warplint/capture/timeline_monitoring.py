@@ -19,7 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from warplint.capture.buffers import Buffers
-from warplint.capture.timeline import Unavailable, seed
+from warplint.capture.timeline import Unavailable, seed, user_stacks
 from warplint.capture.tool_ids import monitoring, release_tool, take_tool
 from warplint.capture.user_code import UserCode
 
@@ -43,8 +43,10 @@ class MonitoringTimeline:
         monitoring.restart_events()
         for event, callback in self._callbacks().items():
             monitoring.register_callback(tool, event, callback)
-        for frame in seed(self._buffers, self._user_code):
-            self._follow(frame.f_code)
+        for ident, stack in user_stacks(self._user_code).items():
+            seed(self._buffers, ident, stack)
+            for frame in stack:
+                self._follow(frame.f_code)
         monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from warplint.capture.buffers import Buffers
-from warplint.capture.timeline import Unavailable, seed
+from warplint.capture.timeline import Unavailable, seed, user_stacks
 from warplint.capture.user_code import UserCode
 
 RESUMABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -39,13 +39,11 @@ class SettraceTimeline:
             raise Unavailable("a debugger or coverage tool traces the program and is left alone")
         self._thread = threading.get_ident()
         on_call, on_event = self._trace_functions()
-        seed(self._buffers, self._user_code)
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if self._user_code.holds(frame.f_code):
-                frame.f_trace = on_event
-                self._traced.append(frame)
-            frame = frame.f_back
+        # Other running threads cannot be given a trace function: they have no lines rather than stale ones.
+        self._traced = user_stacks(self._user_code)[self._thread]
+        seed(self._buffers, self._thread, self._traced)
+        for frame in self._traced:
+            frame.f_trace = on_event
         self._trace = on_call
         threading.settrace(on_call)
         sys.settrace(on_call)
