@@ -193,7 +193,7 @@ class Facts:
         return self._block(node).function
 
     def calls_of(self, node: ast.AST) -> tuple[ast.Call, ...]:
-        """The calls in this file that run the innermost function around the node, if all are calls by name."""
+        """The calls in this file that run the innermost function around a node, if all are by name."""
         outline = self._function(node)
         return () if outline is None else self._knowledge.calls_of(outline)
 
