@@ -1,12 +1,10 @@
 # `make demo` shows Warplint on a small training program; `make test` is what CI runs.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check format lint types wheel tests e2e clean
 MAKEFLAGS += --no-print-directory
 
 TORCH := torch==2.13.0
-RUFF = .venv-3.11/bin/ruff
-MYPY = .venv-3.11/bin/mypy
+DEVELOP := --requirement requirements/dev.txt --editable .
 
 help: ## List what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -17,38 +15,41 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 	@echo '$$ warplint run examples/unet3d/train.py'; .venv/bin/warplint run examples/unet3d/train.py
 	@echo '$$ warplint show --top 12'; .venv/bin/warplint show --top 12
 
-test: format-check lint types wheel tests e2e ## Everything, as CI runs it
+test: ## Everything, as CI runs it
+	@$(MAKE) --jobs=2 environment-3.11 environment-3.12
+	@$(MAKE) format-check lint types wheel tests e2e
 
-format-check: environments ## Is every file formatted?
-	$(RUFF) format --check .
+format-check: environment-3.11 ## Is every file formatted?
+	.venv-3.11/bin/ruff format --check .
 
-format: environments ## Format every file, and sort imports
-	$(RUFF) check --select I --fix .
-	$(RUFF) format .
+format: environment-3.11 ## Format every file, and sort imports
+	.venv-3.11/bin/ruff check --select I --fix .
+	.venv-3.11/bin/ruff format .
 
-lint: environments ## Ruff's rules
-	$(RUFF) check .
+lint: environment-3.11 ## Ruff's rules
+	.venv-3.11/bin/ruff check .
 
-types: environments ## mypy, strict
-	$(MYPY)
+types: environment-3.11 ## mypy, strict
+	.venv-3.11/bin/mypy
 
-wheel: environments ## Build the wheel and use it from a clean environment
+wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
-tests: environments ## The tests, on Python 3.11 and on one of 3.12 or later
+tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
 	.venv-3.11/bin/python -m pytest --ignore tests/e2e
 	.venv-3.12/bin/python -m pytest --ignore tests/e2e
 
-e2e: environments ## The language server in a real editor
-	.ci/neovim
+e2e: environment-3.12 ## The language server in a real editor
+	@.ci/neovim
 	.venv-3.12/bin/python -m pytest tests/e2e
 
-.PHONY: environments
-environments:
-	@python=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") && \
-		.ci/environment .venv-3.11 "$$python" -- --requirement requirements/dev.txt --editable .
-	@python=$$(.ci/find-python 3.12+ "$$WARPLINT_PY312") && \
-		.ci/environment .venv-3.12 "$$python" -- --requirement requirements/dev.txt --editable .
+environment-3.11:
+	@python=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") && .ci/environment .venv-3.11 "$$python" -- $(DEVELOP)
+
+environment-3.12:
+	@python=$$(.ci/find-python 3.12+ "$$WARPLINT_PY312") && .ci/environment .venv-3.12 "$$python" -- $(DEVELOP)
 
 clean: ## Remove environments and caches
 	rm -rf .venv .venv-3.11 .venv-3.12 .mypy_cache .pytest_cache .ruff_cache dist
+
+.PHONY: help demo test format-check format lint types wheel tests e2e environment-3.11 environment-3.12 clean
