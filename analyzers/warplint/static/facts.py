@@ -46,6 +46,8 @@ class Facts:
         self._home: Placed = knowledge.index.chunks[0]
         self._site: ast.AST | None = None
         self._scopes: dict[ast.AST, Scope] = {}
+        chunks = knowledge.index.chunks
+        self._local_names = frozenset[str]().union(*(placed.chunk.outline.local_names for placed in chunks))
 
     def value(self, node: ast.expr) -> Value:
         """What the expression is at that place."""
@@ -96,21 +98,20 @@ class Facts:
         """Whether a name is Python's own, bound by nothing around it."""
         if not hasattr(builtins, node.id) or self._knowledge.binds(node.id):
             return False
-        if node.id not in self._chunk(node).chunk.outline.local_names:
-            return True
-        return all(node.id not in self._scope(around).bound for around in self._scoped(node))
+        return not any(node.id in self._scope(around).bound for around in self._scoped(node))
 
     def _target(self, node: ast.Name) -> str | None:
-        if node.id in self._chunk(node).chunk.outline.local_names:
-            for around in self._scoped(node):
-                scope = self._scope(around)
-                if node.id in scope.bound:
-                    return scope.imports.get(node.id)
+        for around in self._scoped(node):
+            scope = self._scope(around)
+            if node.id in scope.bound:
+                return scope.imports.get(node.id)
         return self._knowledge.alias(node.id)
 
     def _scoped(self, node: ast.Name) -> list[ast.AST]:
         """The functions whose scope a name sees, innermost first; comprehensions that bind it too."""
         found: list[ast.AST] = []
+        if node.id not in self._local_names:
+            return found
         below: ast.AST = node
         current = self.parent(node)
         while current is not None:
@@ -173,21 +174,23 @@ class Facts:
         if outline is None:
             return None
         owner = self._knowledge.index.owner(outline)
-        innermost = self._innermost(node)
-        is_lambda = isinstance(innermost, ast.Lambda)
+        around = self._lambda_around(node)
         return FunctionFacts(
-            "<lambda>" if is_lambda else outline.name,
+            outline.name if around is None else "<lambda>",
             self._knowledge.role(outline),
             owner.name if owner is not None else None,
             self._knowledge.class_role(owner) if owner is not None else None,
-            innermost if isinstance(innermost, ast.Lambda) else outline.node,
+            outline.node if around is None else around,
         )
 
-    def _innermost(self, node: ast.AST) -> ast.AST | None:
+    def _lambda_around(self, node: ast.AST) -> ast.Lambda | None:
+        """The lambda that a node is in, if that is the innermost function around it."""
+        if not self._chunk(node).chunk.outline.has_lambda:
+            return None
         current = self.parent(node)
         while current is not None and not isinstance(current, FunctionNode | ast.Lambda):
             current = self.parent(current)
-        return current
+        return current if isinstance(current, ast.Lambda) else None
 
     def _function(self, node: ast.AST) -> FunctionOutline | None:
         return self._block(node).function

@@ -120,6 +120,7 @@ class Outline:
         self.formats: list[ast.expr] = []
         self.globals: dict[str, list[ast.stmt]] = {}
         self.local_names: set[str] = set()
+        self.has_lambda = False
         self._class: ClassOutline | None = None
         self._tests: set[ast.AST] = set()
         self._statements(tree.body, self.top)
@@ -350,6 +351,7 @@ class Outline:
         self.local_names.add(node.target.id)
 
     def _lambda(self, node: ast.Lambda, block: Block) -> None:
+        self.has_lambda = True
         self._parameters(node.args)
 
     def _call(self, node: ast.Call, block: Block) -> None:
