@@ -41,15 +41,23 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
         if argument.keyword is not None and argument.keyword.value == name:
             arguments[index] = argument.with_changes(value=value)
             return call.with_changes(args=arguments)
-    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    added = cst.Arg(value, keyword=cst.Name(name), equal=tight)
+    none = cst.SimpleWhitespace("")
+    added = cst.Arg(value, keyword=cst.Name(name), equal=cst.AssignEqual(none, none))
     if not arguments:
         return call.with_changes(args=[added])
     last = arguments[-1]
-    added = added.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
-    gap = _gap(call)
-    comma = cst.Comma(whitespace_after=gap)
-    arguments[-1] = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
+    has_comma = isinstance(last.comma, cst.Comma)
+    end = last.comma.whitespace_after if isinstance(last.comma, cst.Comma) else last.whitespace_after_arg
+    between = _gap(call)
+    if isinstance(between, cst.ParenthesizedWhitespace) and isinstance(end, cst.ParenthesizedWhitespace):
+        # A comment behind the last argument stays with it.
+        between = between.with_changes(first_line=end.first_line)
+        end = end.with_changes(first_line=cst.TrailingWhitespace())
+    arguments[-1] = last.with_changes(comma=cst.Comma(whitespace_after=between), whitespace_after_arg=none)
+    if has_comma:
+        added = added.with_changes(comma=cst.Comma(whitespace_after=end))
+    else:
+        added = added.with_changes(whitespace_after_arg=end)
     return call.with_changes(args=[*arguments, added])
 
 
@@ -57,7 +65,9 @@ def _gap(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
     """What stands between two arguments of the call: a space, or a line break where each has its own line."""
     import libcst as cst
 
+    gap = call.whitespace_before_args
     if len(call.args) > 1 and isinstance(comma := call.args[-2].comma, cst.Comma):
-        return comma.whitespace_after
-    before = call.whitespace_before_args
-    return before if isinstance(before, cst.ParenthesizedWhitespace) else cst.SimpleWhitespace(" ")
+        gap = comma.whitespace_after
+    if isinstance(gap, cst.ParenthesizedWhitespace):
+        return cst.ParenthesizedWhitespace(indent=gap.indent, last_line=gap.last_line)
+    return cst.SimpleWhitespace(" ")

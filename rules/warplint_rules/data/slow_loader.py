@@ -147,7 +147,7 @@ def loaders(options):
         shuffle=True,
         num_workers=options.workers,
         pin_memory=True,
-        persistent_workers=True,
+        persistent_workers=options.workers > 0,
     )
 """,
         ),
@@ -353,12 +353,13 @@ def train_one_epoch(model, data, optimizer):
         if not missing:
             return None
         copies = _copies(node, facts) if Lack.PINNED in missing else []
+        settings = [f"{lack.value}={_setting(lack, node)}" for lack in missing]
         return Verdict(
             node,
-            _message(missing),
+            _message(missing, settings),
             Confidence.LIKELY,
             Applicability.UNSAFE,
-            f"Add {', '.join(lack.value for lack in missing)}",
+            f"Add {', '.join(settings)}",
             tuple(copies),
         )
 
@@ -367,17 +368,16 @@ def train_one_epoch(model, data, optimizer):
 
         assert isinstance(node, cst.Call) and isinstance(site, ast.Call), "a site is a call"
         for lack in _missing(site, facts):
-            name, _, value = lack.value.partition("=")
-            node = _with_argument(node, name, cst.parse_expression(value))
+            node = _with_argument(node, lack.value, cst.parse_expression(_setting(lack, site)))
         return Rewrite(node)
 
 
 class Lack(enum.Enum):
-    """A setting that a loader lacks, as the fix writes it."""
+    """A setting that a loader lacks, by the name of its parameter."""
 
-    WORKERS = f"num_workers={WORKERS}"
-    PINNED = "pin_memory=True"
-    PERSISTENT = "persistent_workers=True"
+    WORKERS = "num_workers"
+    PINNED = "pin_memory"
+    PERSISTENT = "persistent_workers"
 
 
 def _argument(loader: ast.Call, name: str) -> ast.expr | None:
@@ -409,6 +409,16 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
     if not _is_on(loader, "persistent_workers") and not _is_made_anew(loader, facts):
         missing.append(Lack.PERSISTENT)
     return missing
+
+
+def _setting(lack: Lack, loader: ast.Call) -> str:
+    """What the fix sets: workers that outlive the epoch are an error where there are none."""
+    if lack is Lack.WORKERS:
+        return str(WORKERS)
+    workers = _argument(loader, "num_workers")
+    if lack is Lack.PINNED or workers is None or isinstance(workers, ast.Constant):
+        return "True"
+    return ast.unparse(ast.Compare(workers, [ast.Gt()], [ast.Constant(0)]))
 
 
 def _trains(loader: ast.Call, dataset: ast.expr, source: Source, facts: Facts) -> bool:
@@ -461,11 +471,11 @@ COSTS = {
 }
 
 
-def _message(missing: list[Lack]) -> str:
+def _message(missing: list[Lack], settings: list[str]) -> str:
     """What the loader lacks; workers that are not there yet can't be missed a second time."""
     costs = [COSTS[lack] for lack in missing if lack is not Lack.PERSISTENT or Lack.WORKERS not in missing]
-    settings = ", ".join(f"`{lack.value}`" for lack in missing)
-    return f"This training loader keeps the GPU waiting: {' and '.join(costs)}. Add {settings}."
+    advice = ", ".join(f"`{setting}`" for setting in settings)
+    return f"This training loader keeps the GPU waiting: {' and '.join(costs)}. Add {advice}."
 
 
 def _with_argument(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:

@@ -9,6 +9,8 @@ from typing import TypeGuard
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.values import Kind
 
+CUDA = '"cuda"'
+
 
 def device_of(use: Use, made: ast.expr, facts: Facts) -> str | None:
     """The device at a meeting as source text, such as ``x.device``; None when no one expression names it."""
@@ -31,7 +33,7 @@ def _target(move: ast.AST, facts: Facts) -> str | None:
     named = next((keyword.value for keyword in move.keywords if keyword.arg == "device"), None)
     target = named or (move.args[0] if move.args else None)
     if target is None:
-        return '"cuda"' if move.func.attr == "cuda" else None
+        return CUDA if move.func.attr == "cuda" else None
     if facts.value(target).is_tensor:
         return f"{ast.unparse(target)}.device"
     return ast.unparse(target) if names_a_device(target, facts) else None
@@ -72,6 +74,15 @@ def bound_at(device: str, made: ast.expr, facts: Facts) -> bool:
         ):
             return False
     return True
+
+
+def is_conditional(use: Use, made: ast.expr, facts: Facts) -> bool:
+    """Whether a condition stands between the factory and the use: ``if x.is_cuda: t = t.cuda()``."""
+    around = set(_ancestors(made, facts))
+    return any(
+        isinstance(parent, (ast.If, ast.IfExp)) and parent not in around
+        for parent in _ancestors(use.node, facts)
+    )
 
 
 def _given(scope: ast.AST) -> set[str]:

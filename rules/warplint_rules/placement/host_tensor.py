@@ -17,7 +17,7 @@ from warplint_rules.placement._content import (
     is_empty,
     unchanging,
 )
-from warplint_rules.placement._device import bound_at, device_of, is_named
+from warplint_rules.placement._device import CUDA, bound_at, device_of, is_conditional, is_named
 from warplint_rules.placement._journey import Effect, Journey, Meeting, journey
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ DELIBERATE = ("generator", "out", "pin_memory")
 
 UNLESS_A_NUMBER = {Effect.RAISES, Effect.LEAVES}
 WHAT = {
-    Effect.COPIES: "`{made}` builds this tensor on the CPU; it is copied to the GPU each time {where}, and the "
-    "host waits for that",
+    Effect.COPIES: "`{made}` builds this tensor on the CPU; it is copied to the GPU each time {where}, and "
+    "the host waits for that",
     Effect.INDEXES: "`{made}` builds indices on the CPU; they are copied each time they select from a GPU "
     "tensor {where}, and the host waits for that",
     Effect.FETCHES: "`{made}` builds this tensor on the CPU; what is written into it {where} is copied from "
@@ -372,6 +372,21 @@ class Clear(nn.Module):
     def forward(self, x):
         x[:, 0] = torch.zeros(x.shape[0], device=x.device)
         return x
+""",
+        ),
+        Example(
+            "Moved only where there is a GPU. `device=` would need the condition as well, so there is no fix.",
+            """\
+import torch
+from torch import nn
+
+
+class Pad(nn.Module):
+    def forward(self, mask):
+        filler = «torch.zeros(mask.shape[0], 8)»
+        if mask.is_cuda:
+            filler = filler.cuda()
+        return torch.cat([mask.float(), filler.float()], dim=1)
 """,
         ),
         Example(
@@ -734,6 +749,8 @@ def _fix(
     if site is not made:
         return device, Applicability.SAFE if content is Content.EXACT else Applicability.UNSAFE
     if devices or travelled.meets_cpu or not bound_at(device, made, facts):
+        return none
+    if device == CUDA and any(is_conditional(meeting.use, made, facts) for meeting in travelled.meetings):
         return none
     safe = (
         content is Content.EXACT
