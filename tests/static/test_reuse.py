@@ -87,6 +87,16 @@ def test_a_chunk_is_judged_again_when_what_it_rests_on_changed(
 
 
 VALUES = {
+    "what the module's statements leave behind": (
+        IMPORT + "x = torch.zeros(3)\n" + "y = torch.ones(x)\n",
+        IMPORT + "x = torch.zeros(3).cuda()\n" + "y = torch.ones(x)\n",
+        "accelerator",
+    ),
+    "what they leave behind later": (
+        IMPORT + "x = torch.zeros(3)\n" + "def f():\n    return torch.ones(x)\n",
+        IMPORT + "x = torch.zeros(3)\n" + "def f():\n    return torch.ones(x)\n" + "x = x.cuda()\n",
+        "accelerator",
+    ),
     "what a caller hands over": (
         IMPORT + "def f(x):\n    return torch.ones(x)\n" + "def g():\n    return f(torch.zeros(1).cpu())\n",
         IMPORT + "def f(x):\n    return torch.ones(x)\n" + "def g():\n    return f(torch.zeros(1).cuda())\n",

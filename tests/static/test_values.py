@@ -197,6 +197,22 @@ SCRIPT = {
         "from jaxtyping import Float\ndef f(n: Float[torch.Tensor, 'a b']):\n    return «n»",
         "tensor",
     ),
+    "calling an object": (
+        "class C:\n    def __call__(self):\n        return torch.zeros(3)\nc = C()\n«c()»",
+        "tensor cpu",
+    ),
+    "calling a class method": (
+        "class C(nn.Module):\n    @classmethod\n    def new(cls):\n        return cls()\n«C.new()»",
+        "module",
+    ),
+    "calling a static method": (
+        "class C:\n    @staticmethod\n    def f(n):\n        return torch.zeros(n)\n«C.f(3)»",
+        "tensor cpu",
+    ),
+    "a property": (
+        "class C:\n    @property\n    def t(self):\n        return torch.zeros(3)\n«C().t»",
+        "tensor cpu",
+    ),
     "evidence for what a name holds": (
         "def f(g):\n    d = g()\n    d['x'].unsqueeze(0)\n    «d['x']»",
         "tensor",
@@ -437,5 +453,6 @@ def test_a_class_is_found_by_its_instance() -> None:
     facts, node = look("class Photos(Dataset):\n    pass\nd = Photos()\nDataLoader(«d»)")
     found = facts.class_of(node)
     assert found is not None and found.name == "Photos"
-    facts, node = look("«torch.zeros(3)»")
-    assert facts.class_of(node) is None
+    for nothing in ("«torch.zeros(3)»", "class Photos(Dataset):\n    pass\n«Photos»"):
+        facts, node = look(nothing)
+        assert facts.class_of(node) is None

@@ -14,8 +14,9 @@ from warplint.static.chunks import Chunk, Placed, split
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.index import Index
-from warplint.static.knowledge import Answers, Knowledge
+from warplint.static.knowledge import Knowledge
 from warplint.static.nominate import Nominator
+from warplint.static.questions import Answers
 from warplint.static.rule import Rule, Verdict
 from warplint.static.tables.frameworks import FRAMEWORKS
 
@@ -169,7 +170,7 @@ class _Run:
         """The last version's findings of a chunk, moved with it, if all that they rest on is as it was."""
         told = self._previous.told.get(placed.chunk) if self._previous is not None else None
         if told is None or any(
-            self._knowledge.ask(*question) != answer for question, answer in told.asked.items()
+            self._knowledge.again(question) != answer for question, answer in told.asked.items()
         ):
             return None
         moved = placed.start - told.start

@@ -45,7 +45,9 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
     name = last_name(node.func)
     if called.qualified is not None:
         if called.qualified.startswith(domain.THIS_FILE):
-            return evaluator.world.instance(called.qualified)
+            if called.constant == domain.CLASS:
+                return evaluator.world.instance(called.qualified)
+            return evaluator.world.returned(f"{called.qualified}.__call__", node, evaluator.values)
         found = torch_calls.result(evaluator, called.qualified, given)
         if found is not None:
             return found

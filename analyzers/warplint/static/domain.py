@@ -19,6 +19,9 @@ DTYPE = Value(Kind.DTYPE)
 CALLABLE = Value(Kind.CALLABLE)
 LIKELY_DEVICE = Value(Kind.DEVICE, Place.LIKELY_ACCELERATOR)
 
+CLASS = "class"
+"""The ``constant`` of a value that is a class of this file, not an instance of it."""
+
 THIS_FILE = "<this>."
 """Prefix of the qualified names of what the analysed file defines itself."""
 

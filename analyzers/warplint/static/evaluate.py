@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from warplint.static import calls, domain
+from warplint.static.blocks import ClassOutline
 from warplint.static.evidence import Evidence
-from warplint.static.outline import ClassOutline
 from warplint.static.tables import naming, torch_methods
 from warplint.static.tree import children, dotted
 from warplint.static.values import UNKNOWN, Kind, Place, Value

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 from warplint.source.span import Span
 from warplint.source.text import SourceText
+from warplint.static import domain
+from warplint.static.blocks import Block, FunctionOutline
 from warplint.static.chunks import Placed
 from warplint.static.finding import Hotness
-from warplint.static.knowledge import Knowledge, Unit
+from warplint.static.knowledge import Knowledge
 from warplint.static.names import Comprehension, Scope, canonical, comprehension_binds, function_scope
-from warplint.static.outline import Block, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tree import FunctionNode
+from warplint.static.unit import Unit
 from warplint.static.use import Use, UseKind
 from warplint.static.uses import Uses
 from warplint.static.values import UNKNOWN, Value
@@ -140,8 +142,10 @@ class Facts:
 
     def class_of(self, node: ast.expr) -> ast.ClassDef | None:
         """The class statement in this file that the expression's value is an instance of."""
-        qualified = self.value(node).qualified
-        return None if qualified is None else self._knowledge.class_node(qualified)
+        value = self.value(node)
+        if value.qualified is None or value.constant == domain.CLASS:
+            return None
+        return self._knowledge.class_node(value.qualified)
 
     def hotness(self, node: ast.AST) -> Hotness:
         """How often the place runs, through callers in the same file."""
@@ -161,7 +165,7 @@ class Facts:
         below = node
         while current is not None:
             if isinstance(current, ast.While) and below is current.test:
-                return outline.own_block[current]
+                return outline.rounds[current]
             block = outline.blocks.get(current)
             if block is not None:
                 return block

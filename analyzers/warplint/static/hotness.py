@@ -6,10 +6,10 @@ import ast
 from dataclasses import dataclass
 
 from warplint.static import guards, roles
+from warplint.static.blocks import Block, BlockKind, FunctionOutline
 from warplint.static.finding import Hotness
 from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
-from warplint.static.outline import Block, BlockKind, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tables import frequency
 from warplint.static.tables.class_roles import HOST_ROLES

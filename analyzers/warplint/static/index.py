@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from warplint.static.blocks import CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.chunks import Placed
 from warplint.static.names import Scope, aliases, canonical, module_scope
-from warplint.static.outline import CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.roles import ClassRoles
 from warplint.static.tables.common_methods import COMMON_METHODS
 
@@ -28,6 +28,7 @@ class Index:
         outlines = [placed.chunk.outline for placed in chunks]
         self.scope: Scope = module_scope(outlines)
         self.all_functions = [function for outline in outlines for function in outline.functions]
+        self.by_node = {function.node: function for function in self.all_functions}
         self.functions = {
             function.name: function
             for function in self.all_functions

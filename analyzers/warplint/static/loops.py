@@ -7,8 +7,8 @@ import enum
 from collections.abc import Iterator
 
 from warplint.static import roles
+from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline
 from warplint.static.index import Index
-from warplint.static.outline import Block, BlockKind, CallSite, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tables import frequency
 from warplint.static.tree import last_name

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from warplint.static.outline import Import, Outline, imported
+from warplint.static.blocks import Import
+from warplint.static.outline import Outline, imported
 from warplint.static.tables.frameworks import SPELLINGS
 from warplint.static.tree import FunctionNode, walk_scope
 

@@ -6,110 +6,25 @@ An outline depends on the chunk's text alone, so it is made once and kept with t
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
+from warplint.static.blocks import Block, BlockKind, CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.tables.conditions import PLAIN_CALLS
 from warplint.static.tree import FunctionNode, child_fields, last_name
-
-
-class BlockKind(enum.Enum):
-    """What decides how often a block runs beside the block around it."""
-
-    TOP = "module level"
-    FUNCTION = "function"
-    LOOP = "loop"
-    TAKEN = "branch of an if whose test is true"
-    REFUSED = "branch of an if whose test is false"
-    HANDLER = "except handler"
-
-
-@dataclass(slots=True, eq=False)
-class Block:
-    """Statements that run equally often. ``node`` is the loop, if or handler that owns them.
-
-    ``leaves`` is how the block ends when it leaves what is around it: ``break``, ``raise``, ``continue`` or
-    ``return``. The statements after an ``if`` that leaves are a REFUSED block of that ``if``.
-    """
-
-    kind: BlockKind
-    node: ast.AST
-    parent: Block | None
-    function: FunctionOutline | None
-    leaves: str | None = None
-
-
-@dataclass(slots=True, eq=False)
-class ClassOutline:
-    """A class statement.
-
-    ``stores`` maps attributes set on ``self`` to the methods that set them; ``computed`` are those set to
-    more than a constant, a parameter, a comparison or an object.
-    """
-
-    name: str
-    node: ast.ClassDef
-    outer: FunctionOutline | None
-    methods: dict[str, FunctionOutline] = field(default_factory=dict)
-    stores: dict[str, set[str]] = field(default_factory=dict)
-    computed: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True, eq=False)
-class FunctionOutline:
-    """A function statement. ``qualname`` is unique in most files: ``Net.forward``, ``train.closure``.
-
-    ``assigned`` are the names that its statements bind.
-    """
-
-    name: str
-    qualname: str
-    node: FunctionNode
-    class_: ClassOutline | None
-    outer: FunctionOutline | None
-    defined_in: Block
-    loops: list[Block] = field(default_factory=list)
-    calls: list[CallSite] = field(default_factory=list)
-    assigned: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True, eq=False)
-class CallSite:
-    """A call, or with ``handed_over`` a function named as an argument of the call ``node``.
-
-    ``name`` is the last name of what is called; ``base`` is the name it is an attribute of, empty for a plain
-    name and None for an attribute of anything longer.
-    """
-
-    name: str
-    base: str | None
-    node: ast.Call
-    block: Block
-    handed_over: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    """``alias`` stands for ``target`` in the function's scope, or the module's."""
-
-    alias: str
-    target: str
-    function: FunctionOutline | None
 
 
 class Outline:
     """See the module.
 
-    ``blocks`` maps each statement, call, condition and formatted value to the block it runs in, ``own_block``
-    functions and loops to the block of their body. ``local_names`` are all names that something below module
+    ``blocks`` maps each statement, call, condition and formatted value to the block it runs in, ``rounds``
+    each loop to the block of its rounds. ``local_names`` are all names that something below module
     level binds.
     """
 
     def __init__(self, tree: ast.Module) -> None:
         self.top = Block(BlockKind.TOP, tree, None, None)
         self.blocks: dict[ast.AST, Block] = {}
-        self.own_block: dict[ast.AST, Block] = {}
+        self.rounds: dict[ast.AST, Block] = {}
         self.functions: list[FunctionOutline] = []
         self.by_node: dict[ast.AST, FunctionOutline] = {}
         self.classes: list[ClassOutline] = []
@@ -206,7 +121,7 @@ class Outline:
         defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)]
         self._expressions([*statement.decorator_list, *defaults], block)
         inside = Block(BlockKind.FUNCTION, statement, block, function)
-        self.own_block[statement] = inside
+        function.body = inside
         self._class, kept = None, self._class
         self._statements(statement.body, inside)
         self._class = kept
@@ -254,7 +169,7 @@ class Outline:
     def _loop(self, statement: ast.stmt, block: Block) -> None:
         assert isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
         loop = Block(BlockKind.LOOP, statement, block, block.function)
-        self.own_block[statement] = loop
+        self.rounds[statement] = loop
         self.loops.append(loop)
         if block.function is not None:
             block.function.loops.append(loop)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from warplint.static import domain
 from warplint.static.annotations import annotated
+from warplint.static.blocks import FunctionOutline
 from warplint.static.evidence import Evidence
-from warplint.static.outline import FunctionOutline
 from warplint.static.tables import frequency, naming
-from warplint.static.values import UNKNOWN, Kind, Value
+from warplint.static.tree import has_decorator
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
 def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
@@ -42,6 +43,15 @@ def value_of(
     return _by_name(name)
 
 
+def on_entry(value: Value, name: str, likely: bool) -> Value:
+    """A parameter's value inside the function: ``likely`` says that unpinned ones are on the accelerator."""
+    unplaced = value.place is Place.UNKNOWN and likely
+    place = Place.LIKELY_ACCELERATOR if unplaced else value.place
+    if value.is_tensor:
+        return value.with_(place=place, like=name, origin=None)
+    return value.with_(place=place) if value.kind is Kind.MODULE and unplaced else value
+
+
 def _may_be_tensor(name: str, default: ast.expr | None) -> bool:
     """Whether a module's input is a tensor by name: one that has a default needs a telling name."""
     if naming.TENSOR_PARAMETER.fullmatch(name):
@@ -64,7 +74,7 @@ def _by_name(name: str) -> Value:
 def matched(function: FunctionOutline, call: ast.Call) -> dict[str, ast.expr]:
     """Which argument of a call goes to which parameter, as far as it is written out."""
     names = [argument.arg for argument in [*function.node.args.posonlyargs, *function.node.args.args]]
-    if function.class_ is not None and not _is_static(function):
+    if function.class_ is not None and not has_decorator(function.node, "staticmethod"):
         names = names[1:]
     found: dict[str, ast.expr] = {}
     for name, argument in zip(names, call.args, strict=False):
@@ -73,10 +83,3 @@ def matched(function: FunctionOutline, call: ast.Call) -> dict[str, ast.expr]:
         found[name] = argument
     found.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None})
     return found
-
-
-def _is_static(function: FunctionOutline) -> bool:
-    return any(
-        isinstance(decorator, ast.Name) and decorator.id == "staticmethod"
-        for decorator in function.node.decorator_list
-    )

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 
-from warplint.static.outline import ClassOutline, FunctionOutline
+from warplint.static.blocks import ClassOutline, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tables import class_roles, function_roles
 from warplint.static.tree import last_name

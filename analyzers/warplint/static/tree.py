@@ -90,6 +90,11 @@ def dotted(node: ast.expr) -> str | None:
     return ".".join(reversed(parts))
 
 
+def has_decorator(node: FunctionNode, *names: str) -> bool:
+    """Whether a function has a decorator of one of these names."""
+    return any(last_name(decorator) in names for decorator in node.decorator_list)
+
+
 def last_name(node: ast.AST) -> str:
     """The last name of what an expression names: ``tqdm`` for ``tqdm.tqdm``, its call and its items."""
     while isinstance(node, ast.Call | ast.Subscript):

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable
 
 from warplint.static.annotations import annotated
-from warplint.static.outline import FunctionOutline
+from warplint.static.blocks import FunctionOutline
 from warplint.static.parameters import with_defaults
 from warplint.static.tables import conditions, frequency, naming
 from warplint.static.tree import last_name

@@ -1,0 +1,49 @@
+"""One outermost function, method or module, evaluated as a whole."""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from warplint.static.blocks import ClassOutline, FunctionOutline
+from warplint.static.evaluate import Env, World
+from warplint.static.evidence import Evidence
+from warplint.static.flow import Flow
+from warplint.static.questions import Answers
+from warplint.static.tree import FunctionNode
+
+
+class Surroundings(World, Protocol):
+    """What a unit asks for beside values."""
+
+    def evidence_in(self, node: ast.AST) -> Evidence:
+        """What a function's body says of the names in it."""
+
+    def parameters(self, function: FunctionOutline, likely: bool) -> Env:
+        """What a function's parameters are on entry, from its calls in the file."""
+
+    def outline_of(self, node: FunctionNode) -> FunctionOutline:
+        """The outline of a function statement."""
+
+
+class Unit(Flow):
+    """``final`` are the names at its end, where it has one, ``asked`` what it was told of the rest."""
+
+    def __init__(
+        self, surroundings: Surroundings, owner: ClassOutline | None, node: ast.AST, likely: bool
+    ) -> None:
+        super().__init__(surroundings, owner, lambda: surroundings.evidence_in(node), likely)
+        self._surroundings = surroundings
+        self.is_module = isinstance(node, ast.Module)
+        self.final: Env | None = None
+        self.asked: Answers = {}
+
+    def parameters(self, node: FunctionNode) -> Env:
+        return self._surroundings.parameters(self._surroundings.outline_of(node), self.likely)
+
+
+def unit_of(function: FunctionOutline | None) -> FunctionOutline | None:
+    """The function whose evaluation covers this one: nested functions run with the one around them."""
+    while function is not None and function.class_ is None and function.outer is not None:
+        function = function.outer
+    return function
