@@ -26,8 +26,9 @@ format: environment-3.11 ## Format every file, and sort imports
 	.venv-3.11/bin/ruff check --select I --fix .
 	.venv-3.11/bin/ruff format .
 
+# Without a cache: ruff keeps what it said of a file when a module that the file imports appears.
 lint: environment-3.11 ## Ruff's rules
-	.venv-3.11/bin/ruff check .
+	.venv-3.11/bin/ruff check --no-cache .
 
 types: environment-3.11 ## mypy, strict
 	.venv-3.11/bin/mypy

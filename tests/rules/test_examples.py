@@ -7,9 +7,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from warplint.static.analyze import Analyzer
 
 from warplint.source.text import SourceText
+from warplint.static.analyze import Analyzer
 from warplint.static.finding import Applicability, Finding
 from warplint.static.fixing import fix_all
 from warplint.static.registry import CLOSE, OPEN, load_rules
