@@ -32,14 +32,41 @@ def test_only_the_nearest_steps_are_compared() -> None:
     assert dict(times.medians_ms())["before"] == 1
 
 
+@pytest.mark.parametrize(
+    ("close", "step_ends", "extra_s"),
+    [
+        # Three steps in the 89 ms from 31 to 120, against three of 10.
+        (120, (0, 10, 20, 30, 100, 110, 120, 200), 0.059),
+        # The window outlasts its last step, which alone counts.
+        (170, (0, 10, 20, 30, 100, 110, 120, 200), 0.059),
+        (60, (0, 10, 20, 30, 40, 50, 60), 0.0),
+        (60, (40, 50, 60), None),
+        (60, (0, 10, 20, 30, 70), None),
+    ],
+    ids=["slower", "open at the end", "not slower", "no step before", "no step inside"],
+)
+def test_steps_inside_cost_what_they_take_longer_than_those_before(
+    close: int, step_ends: tuple[int, ...], extra_s: float | None
+) -> None:
+    found = StepTimes(31 * MS, close * MS, ends(*step_ends)).extra_s()
+    assert found == (None if extra_s is None else pytest.approx(extra_s))
+
+
 def test_price_is_told_in_seconds_and_steps() -> None:
     times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
     assert price(3, seconds, times) == [
-        "window 3 cost the program: start 0.40 s, stop 0.10 s, write 0.25 s; "
+        "window 3 cost the program: start 0.40 s, inside 0.06 s extra, stop 0.10 s, write 0.25 s; "
         "median step before 10.0 ms, inside 10.0 ms, after 12.0 ms"
     ]
     assert price(3, {}, times) == []
+
+
+def test_a_price_without_steps_leaves_out_what_the_steps_would_tell() -> None:
+    seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
+    assert price(3, seconds, StepTimes(31 * MS, 120 * MS, [])) == [
+        "window 3 cost the program: start 0.40 s, stop 0.10 s, write 0.25 s"
+    ]
 
 
 def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:

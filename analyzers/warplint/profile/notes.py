@@ -12,9 +12,6 @@ from warplint.profile.tally import Doubts
 SLOWED = 1.1
 """A window in which steps took so many times as long as before it is said to have disturbed the program."""
 
-PRICE_PARTS = ("start", "stop", "write")
-"""Seconds that the program stood still, by the names of WINDOW_CLOSE's ``price``."""
-
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:
     if not others:
@@ -49,12 +46,22 @@ def clock(window: int, fitted: Clock) -> str:
 
 
 def price(window: int, seconds: Mapping[str, float], steps: StepTimes) -> list[str]:
-    """What the window cost the program: by part of the work, and the median step before, inside and after."""
-    parts = [f"{part} {seconds[f'{part}_s']:.2f} s" for part in PRICE_PARTS if f"{part}_s" in seconds]
+    """What the window cost the program: by part of the work, and the median step before, inside and after.
+
+    ``seconds`` is WINDOW_CLOSE's ``price``, whose ``inside_s`` is how long the window was open: what that
+    cost is told from the steps.
+    """
+    costs = [
+        ("start", seconds.get("start_s"), ""),
+        ("inside", steps.extra_s(), " extra"),
+        ("stop", seconds.get("stop_s"), ""),
+        ("write", seconds.get("write_s"), ""),
+    ]
+    parts = [f"{part} {cost:.2f} s{what}" for part, cost, what in costs if cost is not None]
     medians = dict(steps.medians_ms())
     times = [f"{place} {ms:.1f} ms" for place, ms in medians.items() if ms is not None]
     said = []
-    if parts:
+    if seconds:
         median = f"; median step {', '.join(times)}" if times else ""
         said.append(f"window {window} cost the program: {', '.join(parts)}{median}")
     before, inside = medians["before"], medians["inside"]

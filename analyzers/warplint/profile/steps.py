@@ -44,11 +44,32 @@ class StepTimes:
 
         The step in which the window was opened and the one in which it was written count nowhere.
         """
-        first = bisect.bisect_left(self.ends_ns, self.open_ns)
-        last = bisect.bisect_right(self.ends_ns, self.close_ns)
-        yield "before", _median_ms(self.ends_ns[max(0, first - STEPS_BESIDE - 1) : first])
+        first, last = self._inside()
+        yield "before", self._median_before_ms()
         yield "inside", _median_ms(self.ends_ns[first:last])
         yield "after", _median_ms(self.ends_ns[last : last + STEPS_BESIDE + 1])
+
+    def extra_s(self) -> float | None:
+        """How much longer the steps inside took than as many median steps before; None without such steps.
+
+        The step in which the window was opened counts from then on: what it did before is the window's start.
+        """
+        first, last = self._inside()
+        before_ms = self._median_before_ms()
+        if before_ms is None or first == last:
+            return None
+        inside_ms = (self.ends_ns[last - 1] - self.open_ns) / 1e6
+        # A window makes no program faster: less than nothing is the steps' own scatter.
+        return max(0.0, inside_ms - (last - first) * before_ms) / 1000
+
+    def _inside(self) -> tuple[int, int]:
+        """The range of the ends that lie inside the window."""
+        first = bisect.bisect_left(self.ends_ns, self.open_ns)
+        return first, bisect.bisect_right(self.ends_ns, self.close_ns)
+
+    def _median_before_ms(self) -> float | None:
+        first, _ = self._inside()
+        return _median_ms(self.ends_ns[max(0, first - STEPS_BESIDE - 1) : first])
 
 
 def _median_ms(ends_ns: Sequence[int]) -> float | None:
