@@ -7,11 +7,13 @@ operators and subscripts as well as named calls, at the time they are made.
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from programs import Process, make_project, run
+from programs import Process, make_project, run, run_plainly
 
 RECORD = '''
 """Stands outside the project, so that its own lines are no user lines."""
@@ -284,42 +286,63 @@ main()
 LEAST_CALLS = 300
 
 
+Call = tuple[int, int, int, str]
+"""Native thread, time, line, function."""
+
+
+@dataclass
+class Captured:
+    process: Process
+    calls: list[Call]
+    """Every torch call of the program under capture."""
+    calls_without: list[Call]
+    """The same of a run without Warplint."""
+
+    @property
+    def in_window(self) -> list[Call]:
+        opened, closed = self.process.opened[0]["t_ns"], self.process.closed[0]["t_ns"]
+        return [call for call in self.calls if opened <= call[1] < closed]
+
+
 @pytest.fixture(scope="module")
-def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Process, list[tuple[int, int, int, str]]]:
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     folder = tmp_path_factory.mktemp("timeline")
     root = make_project(folder / "project", train=PROGRAM)
     outside = folder / "outside"
     outside.mkdir()
     (outside / "record.py").write_text(RECORD, encoding="utf-8")
-    record = folder / "record.json"
-    options = ("--after", "2", "--steps", "2")
-    done = run(root, *options, "train.py", str(outside), str(record))
+    record, record_without = folder / "record.json", folder / "record_without.json"
+    done = run(root, "--after", "2", "--steps", "2", "train.py", str(outside), str(record))
     assert (done.returncode, done.stderr) == (0, b"")
-    process = done.process
-    opened, closed = process.opened[0]["t_ns"], process.closed[0]["t_ns"]
-    calls = [tuple(call) for call in json.loads(record.read_text()) if opened <= call[1] < closed]
-    return process, calls
+    plainly = run_plainly(root, sys.executable, "train.py", str(outside), str(record_without))
+    assert plainly.returncode == 0
+    return Captured(done.process, read_calls(record), read_calls(record_without))
 
 
-def test_every_torch_call_in_the_window_is_on_the_line_that_made_it(
-    captured: tuple[Process, list[tuple[int, int, int, str]]],
-) -> None:
-    process, calls = captured
+def read_calls(path: Path) -> list[Call]:
+    return [(thread, t_ns, line, name) for thread, t_ns, line, name in json.loads(path.read_text())]
+
+
+def test_every_torch_call_in_the_window_is_on_the_line_that_made_it(captured: Captured) -> None:
+    place = captured.process.place
     wrong = Counter(
-        (name, line, process.place(thread, t_ns))
-        for thread, t_ns, line, name in calls
-        if process.place(thread, t_ns) != ("train.py", line)
+        (name, line, place(thread, t_ns))
+        for thread, t_ns, line, name in captured.in_window
+        if place(thread, t_ns) != ("train.py", line)
     )
-    assert len(calls) >= LEAST_CALLS
+    assert len(captured.in_window) >= LEAST_CALLS
     assert not wrong
 
 
-def test_calls_of_several_threads_were_compared(
-    captured: tuple[Process, list[tuple[int, int, int, str]]],
-) -> None:
-    assert len({call[0] for call in captured[1]}) >= 3
+def test_calls_of_several_threads_were_compared(captured: Captured) -> None:
+    assert len({thread for thread, *_ in captured.in_window}) >= 3
 
 
-def test_the_source_is_stored_as_it_ran(captured: tuple[Process, list[tuple[int, int, int, str]]]) -> None:
-    (source,) = [source for source in captured[0].sources.values() if Path(source.path).name == "train.py"]
+def test_the_programs_function_mode_sees_nothing_of_us(captured: Captured) -> None:
+    seen = Counter((line, name) for _, _, line, name in captured.calls)
+    assert seen == Counter((line, name) for _, _, line, name in captured.calls_without)
+
+
+def test_the_source_is_stored_as_it_ran(captured: Captured) -> None:
+    (source,) = [each for each in captured.process.sources.values() if Path(each.path).name == "train.py"]
     assert source.text == PROGRAM

@@ -9,13 +9,16 @@ PATIENCE_S = 10.0
 
 
 class Background:
-    """Calls ``tick`` every ``period_s`` seconds until stopped.
+    """Calls ``tick`` every ``period_s`` seconds until stopped, or until it fails, which ``on_error`` is told.
 
     Started below the ``threading`` module, so that a program which counts or joins its threads sees its own.
     """
 
-    def __init__(self, tick: Callable[[], None], period_s: float) -> None:
+    def __init__(
+        self, tick: Callable[[], None], period_s: float, on_error: Callable[[Exception], None]
+    ) -> None:
         self._tick = tick
+        self._on_error = on_error
         self._period_s = period_s
         self._stop = _thread.allocate_lock()
         self._done = _thread.allocate_lock()
@@ -37,5 +40,7 @@ class Background:
         try:
             while not self._stop.acquire(timeout=self._period_s):
                 self._tick()
+        except Exception as error:
+            self._on_error(error)
         finally:
             self._done.release()

@@ -68,6 +68,7 @@ class Session:
         self._window: Window | None = None
         self._windows = 0
         self._window_kind: StepKind | None = None
+        self._foreign_thread = False
         self._steps_wanted = settings.steps
         """Whole steps still to be captured."""
 
@@ -113,6 +114,10 @@ class Session:
             self._on_step(t_ns)
 
     def _on_step(self, t_ns: int) -> None:
+        with self._guarded():
+            self._count_step(t_ns)
+
+    def _count_step(self, t_ns: int) -> None:
         if self._state is State.ENDED:
             return
         if self._state is not State.IDLE and not may_synchronize():
@@ -121,8 +126,7 @@ class Session:
         if self._state is State.ARMED:
             reason = self._reason_to_open()
             if reason is not None:
-                with self._guarded():
-                    self._open_window(reason)
+                self._open_window(reason)
         elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended():
             self._close_window("its steps were made", t_ns)
         if t_ns - self._written_ns > WRITE_STEPS_EVERY_NS:
@@ -151,7 +155,8 @@ class Session:
         return reason_to_open(self._kind, times)
 
     def _open_window(self, reason: str) -> None:
-        if not _on_python_thread():
+        self._foreign_thread = not _on_python_thread()
+        if self._foreign_thread or self._recorder.failed:
             return
         self._state = State.ACTIVE
         self._windows += 1
@@ -172,7 +177,11 @@ class Session:
             self._write_steps()
             self._state = State.IDLE
             self._steps_wanted = min(self._steps_wanted, window.steps_left)
-            out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
+            try:
+                out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
+            except BaseException:
+                window.abort()
+                raise
 
     def _foreign_profiler_starts(self) -> None:
         if self._window is not None:
@@ -200,6 +209,11 @@ class Session:
         steps = self._times.count
         if not steps:
             code, text = "no-steps", "the program made no step: no window was opened"
+        elif self._foreign_thread:
+            code, text = (
+                "no-window",
+                "optimizers step during backward, on autograd's threads: no window was opened",
+            )
         elif self._kind is StepKind.OPTIMIZER:
             code = "no-window"
             text = (

@@ -59,7 +59,7 @@ class Window:
         self._trace: Trace | None = None
         self._nvml: Nvml | None = None
         self._samples: list[dict[str, Any]] = []
-        self._background = Background(self._tick, TICK_S)
+        self._background = Background(self._tick, TICK_S, self._ticking_failed)
         self._price = Price()
         self._thread = 0
         self._native_thread = 0
@@ -234,6 +234,9 @@ class Window:
             self.ask_to_close(f"it had lasted {self._around.settings.seconds:g} s")
         elif self._buffers.written > MAX_EVENTS:
             self.ask_to_close("its line events filled their share of the disk")
+
+    def _ticking_failed(self, error: Exception) -> None:
+        self._around.recorder.note(WARNING, "samples-lost", f"device samples end early: {error!r}")
 
 
 def native_method() -> Method:
