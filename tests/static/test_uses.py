@@ -107,6 +107,11 @@ def test_where_a_value_goes(body: str, expected: list[str]) -> None:
     assert uses(body) == expected
 
 
+def test_a_value_is_followed_through_the_statements_of_the_module() -> None:
+    facts, node = look("t = «torch.zeros(3)»\nx = 1\nif x:\n    t.cuda()\ndef f():\n    return t\n")
+    assert [use.kind.value for use in facts.uses(node)] == ["moved"]
+
+
 def test_a_module_is_met_where_it_lives() -> None:
     facts, node = look(
         "class Net(nn.Module):\n    def __init__(self):\n        self.fc = nn.Linear(3, 3)\n"

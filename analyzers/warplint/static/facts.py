@@ -46,7 +46,7 @@ class Facts:
         self._source = source
         self._knowledge = knowledge
         self._home: Placed = knowledge.index.chunks[0]
-        self._site: ast.AST | None = None
+        self._site_block: Block | None = None
         self._scopes: dict[ast.AST, Scope] = {}
         chunks = knowledge.index.chunks
         self._local_names = frozenset[str]().union(*(placed.chunk.outline.local_names for placed in chunks))
@@ -70,7 +70,7 @@ class Facts:
         is the result; ask again for the uses of that. Reading metadata (``x.shape``) is no use.
         """
         unit = self._unit(node)
-        return () if unit is None else Uses(unit, self._chunk(node).chunk.parents).of(node)
+        return () if unit is None else Uses(unit, self.parent).of(node)
 
     def _unit(self, node: ast.AST) -> Unit | None:
         unit = self._unit_of_site()
@@ -82,8 +82,7 @@ class Facts:
 
     def _unit_of_site(self) -> Unit | None:
         """The unit around the current site, which is found without linking the chunk's nodes."""
-        block = None if self._site is None else self._home.chunk.outline.blocks.get(self._site)
-        return None if block is None else self._knowledge.unit(block.function)
+        return None if self._site_block is None else self._knowledge.unit(self._site_block.function)
 
     def qualified(self, node: ast.expr) -> str | None:
         """``torch.arange`` for ``t.arange`` after ``import torch as t``; None when not from an import."""
@@ -243,7 +242,8 @@ class Facts:
 
     def begin(self, placed: Placed, site: ast.AST) -> None:
         """Say which site of which chunk the next questions are about: most of them stay around it."""
-        self._home, self._site = placed, site
+        self._home = placed
+        self._site_block = placed.chunk.outline.blocks.get(site)
 
     def _chunk(self, node: ast.AST) -> Placed:
         """The chunk a node belongs to: mostly that of the last question."""

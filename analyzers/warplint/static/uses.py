@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from warplint.static.evaluate import Evaluator
 from warplint.static.tables import torch_functions, torch_methods, waits
+from warplint.static.tables.words import words
 from warplint.static.use import Use, UseKind
 from warplint.static.values import UNKNOWN, Kind, Value
 
-# Calls that put a value away instead of working with it.
-_STORING = frozenset(
-    {"append", "extend", "add", "insert", "register_buffer", "register_parameter", "setdefault"}
-)
-_METADATA = (
-    torch_methods.METADATA | torch_methods.NUMBERS - {"is_nonzero", "equal", "allclose"} | torch_methods.SIZES
-)
-_FREE = frozenset({"len", "isinstance", "type", "id", "hash", "hasattr", "getattr"})
+_STORING = words("add append extend insert register_buffer register_parameter setdefault")
+"""Calls that put a value away instead of working with it."""
+_RESHAPING = words("expand_as reshape_as to type_as view_as")
+"""Methods that only look at the tensor they are handed."""
+_METADATA = torch_methods.METADATA | torch_methods.SIZES | (torch_methods.NUMBERS - waits.METHODS)
+
+Found = Iterator[Use]
 
 
 class Uses:
     """Follows values in one evaluated unit."""
 
-    def __init__(self, evaluated: Evaluator, parents: Mapping[ast.AST, ast.AST]) -> None:
+    def __init__(self, evaluated: Evaluator, parent: Callable[[ast.AST], ast.AST | None]) -> None:
         self._values = evaluated.values
         self._loads = evaluated.loads
-        self._parents = parents
+        self._parent = parent
 
     def of(self, node: ast.expr) -> tuple[Use, ...]:
         """Each use of the expression's value, in the order of the text."""
@@ -46,33 +46,14 @@ class Uses:
     def _value(self, node: ast.AST) -> Value:
         return self._values.get(node, UNKNOWN)
 
-    def _at(self, node: ast.expr, waiting: list[ast.expr]) -> Iterator[Use]:
+    def _at(self, node: ast.expr, waiting: list[ast.expr]) -> Found:
         """The uses of a value at the place where it stands; where it is only handed on, follow it there."""
-        parent = self._parents.get(node)
-        if isinstance(parent, ast.Attribute):
-            yield from self._of_attribute(node, parent)
-        elif isinstance(parent, ast.Call):
-            yield from self._of_argument(node, parent)
-        elif isinstance(parent, ast.keyword):
-            call = self._parents.get(parent)
-            if isinstance(call, ast.Call):
-                yield from self._of_argument(node, call, parent.arg)
-        elif isinstance(parent, ast.BinOp):
-            yield self._beside(parent, parent.right if node is parent.left else parent.left)
-        elif isinstance(parent, ast.Compare):
-            yield from self._compared(node, parent)
-        elif isinstance(parent, ast.UnaryOp):
-            yield Use(UseKind.HOST if isinstance(parent.op, ast.Not) else UseKind.OTHER, parent)
-        elif isinstance(parent, ast.AugAssign):
-            yield self._beside(parent, parent.value if node is parent.target else parent.target)
-        elif isinstance(parent, ast.Subscript):
-            yield from self._of_subscript(node, parent)
-        elif isinstance(parent, ast.Slice):
-            subscript = self._parents.get(parent)
-            if isinstance(subscript, ast.Subscript):
-                yield Use(UseKind.INDEX, subscript, self._value(subscript.value))
-        elif isinstance(parent, ast.Assign | ast.AnnAssign):
-            yield from self._stored(node, parent)
+        parent = self._parent(node)
+        if isinstance(parent, ast.keyword):
+            parent = self._parent(parent)
+        at = _AT.get(type(parent))
+        if at is not None:
+            yield from at(self, node, parent)
         elif isinstance(parent, ast.NamedExpr | ast.Starred | ast.Await):
             if parent.value is node:
                 waiting.append(parent)
@@ -85,28 +66,47 @@ class Uses:
             if node is not parent.values[-1]:
                 yield Use(UseKind.HOST, node)
             waiting.append(parent)
-        elif isinstance(parent, ast.Tuple | ast.List | ast.Set | ast.Dict):
-            yield from self._in_display(node, parent)
-        elif isinstance(parent, ast.Return | ast.Yield | ast.YieldFrom):
-            yield Use(UseKind.RETURNED, parent)
-        elif isinstance(parent, ast.If | ast.While | ast.Assert | ast.FormattedValue | ast.Raise):
-            yield Use(UseKind.HOST, node)
-        elif isinstance(parent, ast.For | ast.AsyncFor):
-            yield Use(UseKind.HOST, parent)
-        elif isinstance(parent, ast.comprehension):
-            # After ``in`` stands what is iterated, after ``if`` a condition: both are read by Python.
-            yield Use(UseKind.HOST, node)
-        elif isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-            yield Use(UseKind.STORED, parent)
-        elif isinstance(parent, ast.withitem | ast.Lambda):
-            yield Use(UseKind.OTHER, node)
+
+    # Where a value can stand
+
+    def _in_binary(self, node: ast.expr, parent: ast.BinOp) -> Found:
+        yield self._beside(parent, parent.right if node is parent.left else parent.left)
+
+    def _in_augmented(self, node: ast.expr, parent: ast.AugAssign) -> Found:
+        yield self._beside(parent, parent.value if node is parent.target else parent.target)
+
+    def _in_unary(self, node: ast.expr, parent: ast.UnaryOp) -> Found:
+        yield Use(UseKind.HOST if isinstance(parent.op, ast.Not) else UseKind.OTHER, parent)
+
+    def _in_slice(self, node: ast.expr, parent: ast.Slice) -> Found:
+        subscript = self._parent(parent)
+        if isinstance(subscript, ast.Subscript):
+            yield Use(UseKind.INDEX, subscript, self._value(subscript.value))
+
+    def _returned(self, node: ast.expr, parent: ast.AST) -> Found:
+        yield Use(UseKind.RETURNED, parent)
+
+    def _read(self, node: ast.expr, parent: ast.AST) -> Found:
+        """A test, a field of an f-string, what a comprehension goes over."""
+        yield Use(UseKind.HOST, node)
+
+    def _iterated(self, node: ast.expr, parent: ast.AST) -> Found:
+        yield Use(UseKind.HOST, parent)
+
+    def _collected(self, node: ast.expr, parent: ast.AST) -> Found:
+        yield Use(UseKind.STORED, parent)
+
+    def _otherwise(self, node: ast.expr, parent: ast.AST) -> Found:
+        yield Use(UseKind.OTHER, node)
+
+    # Operands
 
     def _beside(self, operation: ast.BinOp | ast.AugAssign, other: ast.expr) -> Use:
         value = self._value(other)
         kind = UseKind.COMBINED if value.is_tensor else UseKind.OTHER
         return Use(kind, operation, value)
 
-    def _compared(self, node: ast.expr, comparison: ast.Compare) -> Iterator[Use]:
+    def _in_comparison(self, node: ast.expr, comparison: ast.Compare) -> Found:
         others = [part for part in [comparison.left, *comparison.comparators] if part is not node]
         if all(isinstance(operator, ast.Is | ast.IsNot) for operator in comparison.ops):
             # Whether it is the same object says nothing of what it holds.
@@ -134,13 +134,13 @@ class Uses:
             ]
         return []
 
-    def _of_attribute(self, node: ast.expr, attribute: ast.Attribute) -> Iterator[Use]:
-        call = self._parents.get(attribute)
+    def _in_attribute(self, node: ast.expr, attribute: ast.Attribute) -> Found:
+        call = self._parent(attribute)
         name = attribute.attr
         if not isinstance(call, ast.Call) or call.func is not attribute:
             if isinstance(attribute.ctx, ast.Load) and name in torch_methods.VIEWS:
                 yield Use(UseKind.OTHER, attribute)
-        elif name in torch_methods.READS or name in {"is_nonzero"}:
+        elif name in waits.METHODS:
             yield Use(UseKind.HOST, call)
         elif name in torch_methods.MOVES:
             yield self._moved(call, name)
@@ -163,7 +163,7 @@ class Uses:
         named = {keyword.arg for keyword in call.keywords}
         return after.is_tensor and after.place is before.place and names_dtype and "device" not in named
 
-    def _of_argument(self, node: ast.expr, call: ast.Call, name: str | None = None) -> Iterator[Use]:
+    def _in_call(self, node: ast.expr, call: ast.Call) -> Found:
         if node is call.func:
             return
         called = self._value(call.func)
@@ -175,11 +175,11 @@ class Uses:
         if called.kind is Kind.MODULE:
             yield Use(UseKind.COMBINED, call, self._met_by_module(call, called, others))
         elif called.qualified is not None and called.kind is Kind.UNKNOWN:
-            yield self._of_imported(node, call, called.qualified, others, name)
+            yield self._of_imported(call, called.qualified, others)
         elif isinstance(call.func, ast.Attribute):
             yield self._of_method(call, call.func, others)
         elif isinstance(call.func, ast.Name) and called.kind is Kind.UNKNOWN:
-            yield from self._of_builtin(call, call.func.id, others)
+            yield from self._of_builtin(call, call.func.id)
         else:
             yield Use(UseKind.PASSED, call)
 
@@ -191,60 +191,43 @@ class Uses:
             return beside
         return module if not result.is_tensor else result
 
-    def _of_imported(
-        self, node: ast.expr, call: ast.Call, called: str, others: list[ast.expr], name: str | None
-    ) -> Use:
+    def _of_imported(self, call: ast.Call, called: str, others: list[ast.expr]) -> Use:
         if called in torch_functions.PARAMETERS:
             return Use(UseKind.STORED, call)
-        if called in {"torch.equal", "torch.allclose", "torch.is_nonzero"}:
+        if called in waits.FUNCTIONS or called.startswith(torch_functions.HOST_NAMESPACES):
             return Use(UseKind.HOST, call)
         if called.startswith("torch.") and self._value(call).kind in (Kind.TENSOR, Kind.SEQUENCE):
             return self._among(call, others)
-        if called.startswith(torch_functions.HOST_NAMESPACES):
-            return Use(UseKind.HOST, call)
         return Use(UseKind.PASSED, call)
 
     def _of_method(self, call: ast.Call, function: ast.Attribute, others: list[ast.expr]) -> Use:
         receiver = self._value(function.value)
         if receiver.is_tensor:
-            if function.attr in {"type_as", "to", "expand_as", "view_as", "reshape_as"}:
+            if function.attr in _RESHAPING:
                 return Use(UseKind.OTHER, function, receiver)
             return self._among(call, [function.value, *others])
         if function.attr in _STORING:
             return Use(UseKind.STORED, call)
         return Use(UseKind.PASSED, call)
 
-    def _of_builtin(self, call: ast.Call, name: str, others: list[ast.expr]) -> Iterator[Use]:
-        if name in _FREE:
-            return
-        if name in waits.BUILTINS | {
-            "list",
-            "tuple",
-            "sum",
-            "sorted",
-            "enumerate",
-            "zip",
-            "any",
-            "all",
-            "iter",
-            "abs",
-        }:
+    def _of_builtin(self, call: ast.Call, name: str) -> Found:
+        if name in waits.BUILTINS | waits.ITERATING:
             yield Use(UseKind.HOST, call)
-        else:
+        elif name not in waits.FREE:
             yield Use(UseKind.PASSED, call)
 
-    def _of_subscript(self, node: ast.expr, subscript: ast.Subscript) -> Iterator[Use]:
+    def _in_subscript(self, node: ast.expr, subscript: ast.Subscript) -> Found:
         if node is subscript.slice:
             yield Use(UseKind.INDEX, subscript, self._value(subscript.value))
         elif isinstance(subscript.ctx, ast.Load):
             yield Use(UseKind.OTHER, subscript)
         else:
-            statement = self._parents.get(subscript)
+            statement = self._parent(subscript)
             if isinstance(statement, ast.Assign | ast.AugAssign):
                 value = self._value(statement.value)
                 yield Use(UseKind.COMBINED if value.is_tensor else UseKind.OTHER, subscript, value)
 
-    def _stored(self, node: ast.expr, statement: ast.Assign | ast.AnnAssign) -> Iterator[Use]:
+    def _assigned(self, node: ast.expr, statement: ast.Assign | ast.AnnAssign) -> Found:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets:
             if target is node or statement.value is not node:
@@ -256,10 +239,8 @@ class Uses:
                 kind = UseKind.COMBINED if held.is_tensor else UseKind.STORED
                 yield Use(kind, target, held if held.is_tensor else None)
 
-    def _in_display(
-        self, node: ast.expr, display: ast.Tuple | ast.List | ast.Set | ast.Dict
-    ) -> Iterator[Use]:
-        outer = self._parents.get(display)
+    def _in_display(self, node: ast.expr, display: ast.Tuple | ast.List | ast.Set | ast.Dict) -> Found:
+        outer = self._parent(display)
         if isinstance(outer, ast.Subscript) and outer.slice is display:
             yield Use(UseKind.INDEX, outer, self._value(outer.value))
         elif isinstance(outer, ast.Return | ast.Yield):
@@ -292,3 +273,38 @@ def _is_unpacked(display: ast.expr, statement: ast.Assign) -> bool:
 
 def _position(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+_AT: dict[type[ast.AST] | type[None], Callable[..., Found]] = {
+    ast.Attribute: Uses._in_attribute,
+    ast.Call: Uses._in_call,
+    ast.BinOp: Uses._in_binary,
+    ast.Compare: Uses._in_comparison,
+    ast.UnaryOp: Uses._in_unary,
+    ast.AugAssign: Uses._in_augmented,
+    ast.Subscript: Uses._in_subscript,
+    ast.Slice: Uses._in_slice,
+    ast.Assign: Uses._assigned,
+    ast.AnnAssign: Uses._assigned,
+    ast.Tuple: Uses._in_display,
+    ast.List: Uses._in_display,
+    ast.Set: Uses._in_display,
+    ast.Dict: Uses._in_display,
+    ast.Return: Uses._returned,
+    ast.Yield: Uses._returned,
+    ast.YieldFrom: Uses._returned,
+    ast.If: Uses._read,
+    ast.While: Uses._read,
+    ast.Assert: Uses._read,
+    ast.FormattedValue: Uses._read,
+    ast.Raise: Uses._read,
+    ast.comprehension: Uses._read,
+    ast.For: Uses._iterated,
+    ast.AsyncFor: Uses._iterated,
+    ast.ListComp: Uses._collected,
+    ast.SetComp: Uses._collected,
+    ast.GeneratorExp: Uses._collected,
+    ast.DictComp: Uses._collected,
+    ast.withitem: Uses._otherwise,
+    ast.Lambda: Uses._otherwise,
+}

@@ -1,4 +1,4 @@
-"""Calls that make the host wait for the GPU.
+"""Calls through which Python reads what a tensor holds, so that it waits for the GPU.
 
 Source: measured on one NVIDIA H200 with torch 2.11 (CUDA 13.0), eager: work was queued, then the host was
 timed over the call.
@@ -6,70 +6,16 @@ timed over the call.
 
 from __future__ import annotations
 
-METHODS = frozenset(
-    {
-        "item",
-        "tolist",
-        "cpu",
-        "numpy",
-        "nonzero",
-        "argwhere",
-        "masked_select",
-        "unique",
-        "unique_consecutive",
-        "bincount",
-        "equal",
-        "allclose",
-        "is_nonzero",
-        "to_sparse",
-        "inverse",
-        "cholesky",
-        "cov",
-        "corrcoef",
-    }
-)
-"""Methods of a CUDA tensor that always wait."""
+from warplint.static.tables.words import words
 
-FUNCTIONS = frozenset(
-    {
-        "torch.equal",
-        "torch.allclose",
-        "torch.is_nonzero",
-        "torch.nonzero",
-        "torch.argwhere",
-        "torch.masked_select",
-        "torch.isin",
-        "torch.unique",
-        "torch.unique_consecutive",
-        "torch.bincount",
-        "torch.combinations",
-        "torch.inverse",
-        "torch.linalg.inv",
-        "torch.linalg.cholesky",
-        "torch.linalg.solve",
-        "torch.linalg.svd",
-        "torch.linalg.eigh",
-        "torch.linalg.lstsq",
-        "torch.linalg.matrix_rank",
-        "torch.nn.functional.ctc_loss",
-        "torch.cuda.synchronize",
-        "torch.cuda.empty_cache",
-        "torchvision.ops.nms",
-        "torchvision.ops.batched_nms",
-        "torchvision.ops.remove_small_boxes",
-    }
-)
-"""Functions that always wait when they work on CUDA tensors."""
+METHODS = words("allclose equal is_nonzero item numpy tolist __array__ __bool__ __float__ __int__")
+FUNCTIONS = words("torch.allclose torch.equal torch.is_nonzero")
 
-BUILTINS = frozenset(
-    {"bool", "complex", "float", "format", "int", "max", "min", "print", "range", "repr", "str"}
-)
-"""Built-in functions that read a CUDA tensor; ``len``, ``list``, ``sum`` and ``hash`` do not wait."""
+BUILTINS = words("bool complex float format int max min print range repr str")
+"""Built-in functions that read a tensor."""
 
-WITHOUT_ARGUMENT = {
-    "torch.where": "x",
-    "torch.repeat_interleave": "output_size",
-    "torch.nn.functional.one_hot": "num_classes",
-    "torch.histc": "min",
-}
-"""Functions that wait only without this argument (``repeat_interleave``: and with a tensor of repeats)."""
+ITERATING = words("abs all any enumerate iter list sorted sum tuple zip")
+"""Built-in functions that take a tensor apart, without a wait but on the host."""
+
+FREE = words("getattr hasattr hash id isinstance len type")
+"""Built-in functions that leave the content alone."""
