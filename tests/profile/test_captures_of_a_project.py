@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from building import MAIN, CaptureBuilder
+
+from warplint.capture.layout import LayoutError, RawWriter, Record, RunManifest, raw_name
+from warplint.profile import store
+from warplint.profile.store import captured_sizes
 from warplint.project.captures import captures
+from warplint.project.newest import NewestProfile
 
 
 def test_newest_first_and_only_captures(tmp_path: Path) -> None:
@@ -20,3 +27,56 @@ def test_newest_first_and_only_captures(tmp_path: Path) -> None:
         "20260102T000000Z-b",
         "20251231T235959Z-c",
     ]
+
+
+def note_record(scratch: Path, text: str) -> bytes:
+    """A NOTE as it stands in a raw file."""
+    writer = RawWriter(scratch / "note")
+    header = writer.path.stat().st_size
+    writer.write_json(Record.NOTE, {"level": "info", "code": "test", "text": text})
+    writer.close()
+    return writer.path.read_bytes()[header:]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    builder = CaptureBuilder("a = 1\n", steps=[0, 100], window=(0, 100))
+    builder.lines = {MAIN: [(0, 1)]}
+    return builder.write(tmp_path / ".warplint" / "20260101T000000Z-train")
+
+
+def test_a_capture_that_is_still_written_is_opened_again(folder: Path, tmp_path: Path) -> None:
+    newest = NewestProfile(tmp_path)
+    first = newest.get()
+    assert first is not None
+    assert newest.get() is first
+    # Appending in place leaves the folder's own time as it was.
+    with (folder / raw_name(0, 1)).open("ab") as stream:
+        stream.write(note_record(tmp_path, "said since"))
+    second = newest.get()
+    assert second is not None
+    assert "said since" in second.notes
+
+
+def test_what_is_written_while_a_capture_is_opened_is_not_missed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = store.open_profile
+
+    def open_slowly(capture: Path) -> object:
+        profile = opened(capture)
+        RunManifest(["python"], "/app", "/app", 0.0, "0.1.0", finished=1.0, notes=["ended"]).write(capture)
+        return profile
+
+    newest = NewestProfile(tmp_path)
+    monkeypatch.setattr(store, "open_profile", open_slowly)
+    newest.get()
+    monkeypatch.undo()
+    profile = newest.get()
+    assert profile is not None
+    assert "ended" in profile.notes
+
+
+def test_a_folder_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(LayoutError, match="cannot be read"):
+        captured_sizes(tmp_path / "pruned")

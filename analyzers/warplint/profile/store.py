@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from warplint.capture.layout import STORE, RunManifest
+from warplint.capture.layout import STORE, LayoutError, RunManifest
 from warplint.profile.database import DatabaseError, Owner, owner_of, read_database, write_database
 from warplint.profile.join import join
 from warplint.profile.model import Profile
@@ -43,11 +43,11 @@ def _stored(folder: Path) -> Profile | None:
     except DatabaseError:
         return None
     # Raw files may be deleted to save room; only one that is new or has grown makes the store old.
-    return profile if _captured(folder).items() <= captured.items() else None
+    return profile if captured_sizes(folder).items() <= captured.items() else None
 
 
 def _make(folder: Path) -> Profile:
-    captured = _captured(folder)
+    captured = captured_sizes(folder)
     profile = join(folder)
     owner = owner_of(folder / STORE)
     if owner in (Owner.FOREIGN, Owner.OURS_NEWER):
@@ -72,13 +72,17 @@ def _write(folder: Path, profile: Profile, captured: dict[str, int]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _captured(folder: Path) -> dict[str, int]:
-    """The sizes of the files that a profile is made from."""
-    return {
-        entry.name: entry.stat().st_size
-        for entry in folder.iterdir()
-        if entry.is_file() and not entry.name.startswith((STORE, ".")) and entry.suffix != _PART
-    }
+def captured_sizes(folder: Path) -> dict[str, int]:
+    """Bytes of each file that a profile is made from, by name. Raises LayoutError when there is no folder."""
+    try:
+        return {
+            entry.name: entry.stat().st_size
+            for entry in folder.iterdir()
+            # Parts are renamed at any moment, by us and by capture.
+            if not entry.name.startswith((STORE, ".")) and entry.suffix != _PART and entry.is_file()
+        }
+    except OSError as error:
+        raise LayoutError(f"{folder} cannot be read: {error.strerror or error}") from None
 
 
 @contextmanager
