@@ -9,6 +9,15 @@ from dataclasses import dataclass, field
 from warplint.static.tree import FunctionNode
 
 
+class Effect(enum.Enum):
+    """What a branch does to the frequency around it."""
+
+    NONE = "as often"
+    SPARSE = "now and then: every N steps, on one rank, when something is logged"
+    ONCE = "the first time only"
+    NEVER = "before an exception"
+
+
 class BlockKind(enum.Enum):
     """What decides how often a block runs beside the block around it."""
 
@@ -25,7 +34,8 @@ class Block:
     """Statements that run equally often. ``node`` is the loop, if or handler that owns them.
 
     ``leaves`` is how the block ends when it leaves what is around it: ``break``, ``raise``, ``continue`` or
-    ``return``. The statements after an ``if`` that leaves are a REFUSED block of that ``if``.
+    ``return``. The statements after an ``if`` that leaves are a REFUSED block of that ``if``. ``effect`` is
+    what its owner does to how often it runs, once that was asked.
     """
 
     kind: BlockKind
@@ -33,6 +43,7 @@ class Block:
     parent: Block | None
     function: FunctionOutline | None
     leaves: str | None = None
+    effect: Effect | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Iterable
 
+from warplint.static.blocks import Block, BlockKind, Effect
 from warplint.static.tables import frequency
 from warplint.static.tree import dotted, last_name
 
 
-class Effect(enum.Enum):
-    """What a branch does to the frequency around it."""
+def effect_of(block: Block) -> Effect:
+    """How much rarer a branch or handler runs than what is around it; kept with the block."""
+    if block.effect is None:
+        block.effect = _find(block)
+    return block.effect
 
-    NONE = "as often"
-    SPARSE = "now and then: every N steps, on one rank, when something is logged"
-    ONCE = "the first time: it fills a cache"
+
+def _find(block: Block) -> Effect:
+    if block.leaves == "raise":
+        return Effect.NEVER
+    by_test = Effect.NONE
+    if isinstance(block.node, ast.If):
+        by_test = _by_test(block.node, block.kind is BlockKind.TAKEN, _body(block, block.node))
+    is_rare = block.kind is BlockKind.HANDLER or block.leaves == "break"
+    return Effect.SPARSE if by_test is Effect.NONE and is_rare else by_test
 
 
-def effect(statement: ast.If, taken: bool, body: Iterable[ast.stmt]) -> Effect:
+def _body(block: Block, statement: ast.If) -> list[ast.stmt]:
+    """The statements of a branch; after an ``if`` that leaves, the rest of the function stands for them."""
+    if block.kind is BlockKind.TAKEN:
+        return statement.body
+    if statement.orelse or block.function is None:
+        return statement.orelse
+    return list(block.function.node.body)
+
+
+def _by_test(statement: ast.If, taken: bool, body: Iterable[ast.stmt]) -> Effect:
     """How often a branch of an ``if`` runs: the one where its test is true (``taken``), or the other one."""
     parts, conjunction = _parts(statement.test, taken)
-    effects = [_effect_of(part, truth, body) for part, truth in parts]
+    effects = [_of_part(part, truth, body) for part, truth in parts]
     if conjunction:
         return next((found for found in (Effect.ONCE, Effect.SPARSE) if found in effects), Effect.NONE)
     return effects[0] if len(set(effects)) == 1 else Effect.NONE
@@ -37,7 +55,7 @@ def _parts(test: ast.expr, truth: bool) -> tuple[list[tuple[ast.expr, bool]], bo
     return parts, isinstance(test.op, ast.And) is truth
 
 
-def _effect_of(test: ast.expr, truth: bool, body: Iterable[ast.stmt]) -> Effect:
+def _of_part(test: ast.expr, truth: bool, body: Iterable[ast.stmt]) -> Effect:
     cache = _empty_cache(test, truth)
     if cache is not None:
         return (

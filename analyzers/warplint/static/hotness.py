@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 from warplint.static import guards, roles
-from warplint.static.blocks import Block, BlockKind, FunctionOutline
+from warplint.static.blocks import Block, BlockKind, Effect, FunctionOutline
 from warplint.static.finding import Hotness
 from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
@@ -169,28 +168,13 @@ class HotnessMap:
 
 
 def _lowered(block: Block, around: Heat) -> Heat:
-    """The heat of a branch or handler: guards, exceptions and ways out of a loop make it rarer."""
-    if block.leaves == "raise":
-        return Heat(Hotness.ONCE, "before an exception")
-    is_rare = block.kind is BlockKind.HANDLER or block.leaves == "break"
-    effect = guards.Effect.SPARSE if is_rare else guards.Effect.NONE
-    if isinstance(block.node, ast.If):
-        by_test = guards.effect(block.node, block.kind is BlockKind.TAKEN, _body(block, block.node))
-        effect = by_test if by_test is not guards.Effect.NONE else effect
-    if effect is guards.Effect.ONCE:
-        return Heat(Hotness.ONCE, "the first time only")
-    if effect is guards.Effect.SPARSE and around.hotness is Hotness.STEP:
+    """The heat of a branch or handler."""
+    effect = guards.effect_of(block)
+    if effect in (Effect.ONCE, Effect.NEVER):
+        return Heat(Hotness.ONCE, effect.value)
+    if effect is Effect.SPARSE and around.hotness is Hotness.STEP:
         return Heat(Hotness.EPOCH, "now and then")
     return around
-
-
-def _body(block: Block, statement: ast.If) -> list[ast.stmt]:
-    """The statements of a branch; after an ``if`` that leaves, the rest of the function stands for them."""
-    if block.kind is BlockKind.TAKEN:
-        return statement.body
-    if statement.orelse or block.function is None:
-        return statement.orelse
-    return list(block.function.node.body)
 
 
 def _runs_once(function: FunctionOutline) -> bool:
