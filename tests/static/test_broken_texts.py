@@ -17,6 +17,16 @@ def test_what_is_broken_is_said_with_its_place() -> None:
     assert analysis.source.position(broken.span.start).line == 4 and broken.message
 
 
+def test_what_is_nested_too_deeply_is_said_and_the_rest_is_analysed() -> None:
+    deep = "y = " + " + ".join(["torch.zeros(1)"] * 3000) + "\n"
+    analysis = analyze(GOOD + deep + "x = torch.ones(2)\ndef g():\n    return torch.ones(y)\n", Probe())
+    assert ("torch.zeros(3)", "cpu, unknown") in reported(analysis)
+    assert ("torch.ones(2)", "cpu, once") in reported(analysis)
+    assert ("torch.ones(y)", "cpu, unknown") in reported(analysis)
+    (broken,) = analysis.broken
+    assert "deep" in broken.message and analysis.source.position(broken.span.start).line == 4
+
+
 def test_each_broken_statement_is_said() -> None:
     analysis = analyze('import torch\nprint "a"\nx = 1\nexec "b"\n', Probe())
     assert [analysis.source.position(broken.span.start).line for broken in analysis.broken] == [2, 4]

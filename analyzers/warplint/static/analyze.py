@@ -20,6 +20,7 @@ from warplint.static.questions import Answers
 from warplint.static.rule import Rule, Verdict
 from warplint.static.tables.frameworks import FRAMEWORKS
 
+TOO_DEEP = "nested too deeply to be analysed"
 _FRAMEWORK = re.compile("|".join(map(re.escape, FRAMEWORKS)))
 
 
@@ -90,7 +91,7 @@ class _Run:
         self._source = source
         self._chunks = chunks
         self._previous = previous
-        self._too_deep: list[Placed] = []
+        self._too_deep: set[Placed] = set()
         index = Index([placed for placed in chunks if self._can_be_outlined(placed)])
         self._knowledge = Knowledge(index)
         self._index = index
@@ -102,7 +103,7 @@ class _Run:
         try:
             return placed.chunk.outline is not None
         except RecursionError:
-            self._too_deep.append(placed)
+            self._too_deep.add(placed)
             return False
 
     def result(self) -> Analysis:
@@ -112,12 +113,13 @@ class _Run:
             for finding, rule, node in self._chunk_findings(placed):
                 findings.add(finding)
                 sites[finding] = Site(rule, node, self._facts)
-        broken = _broken(self._source, self._chunks) + tuple(map(self._deep, self._too_deep))
+        deep = [Broken(Span(placed.start, placed.start), TOO_DEEP) for placed in self._too_deep]
+        broken = sorted([*_broken(self._source, self._chunks), *deep], key=lambda part: part.span)
         findings.update(self._kept())
         return Analysis(
             self._source,
             tuple(sorted(findings, key=lambda finding: (finding.span, finding.code, finding.message))),
-            broken,
+            tuple(broken),
             sites,
             tuple(self._chunks),
             self._told,
@@ -126,11 +128,7 @@ class _Run:
     def _chunk_findings(self, placed: Placed) -> list[tuple[Finding, Rule, ast.expr]]:
         reused = self._reused(placed)
         if reused is None:
-            try:
-                reused = self._judged(placed)
-            except RecursionError:
-                self._too_deep.append(placed)
-                return []
+            reused = self._judged(placed)
         self._told[placed.chunk] = reused
         return list(reused.found)
 
@@ -148,7 +146,11 @@ class _Run:
             )
             for rule, node in nominated:
                 self._facts.begin(placed, node)
-                verdict = rule.check(node, self._facts)
+                try:
+                    verdict = rule.check(node, self._facts)
+                except RecursionError:
+                    self._too_deep.add(placed)
+                    continue
                 if verdict is not None:
                     found.append((self._finding(rule, verdict), rule, verdict.node))
         return Told(placed.start, tuple(found), asked)
@@ -193,9 +195,6 @@ class _Run:
             if moved is not None and any(span.start <= moved.span.start < span.end for span in spans):
                 kept.append(moved)
         return kept
-
-    def _deep(self, placed: Placed) -> Broken:
-        return Broken(Span(placed.start, placed.start), "nested too deeply to be analysed")
 
 
 def _within(finding: Finding, start: int, end: int) -> bool:

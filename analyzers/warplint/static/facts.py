@@ -52,10 +52,12 @@ class Facts:
         self._local_names = frozenset[str]().union(*(placed.chunk.outline.local_names for placed in chunks))
 
     def value(self, node: ast.expr) -> Value:
-        """What the expression is at that place."""
+        """What the expression is at that place. Raises RecursionError where that is nested too deeply."""
         unit = self._unit(node)
         if unit is None:
             return UNKNOWN
+        if unit.too_deep and node not in unit.values:
+            raise RecursionError("the statement is nested too deeply")
         value = unit.values.get(node, UNKNOWN)
         if value.origin is None:
             sources = unit.sources.get(node, ())

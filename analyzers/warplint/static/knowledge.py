@@ -136,7 +136,7 @@ class Knowledge(Asking):
         unit = Unit(self, self.index.owner(function), function.node, self._is_likely(function))
         if given is None:
             given = self._arguments(function)
-        unit.final = unit.run(function.node.body, self._entry(function, unit.likely, given))
+        unit.evaluate(function.node.body, self._entry(function, unit.likely, given))
         return unit
 
     def _run_module(self) -> Unit:
@@ -149,7 +149,7 @@ class Knowledge(Asking):
         )
         body = [statement for placed in self.index.chunks for statement in placed.chunk.tree.body]
         unit = Unit(self, None, ast.Module(body, []), likely)
-        unit.final = unit.run(body, {})
+        unit.evaluate(body, {})
         return unit
 
     @question

@@ -27,7 +27,11 @@ class Surroundings(World, Protocol):
 
 
 class Unit(Flow):
-    """``final`` are the names at its end, where it has one, ``asked`` what it was told of the rest."""
+    """A unit and what its expressions are.
+
+    ``final`` are the names at its end, where it has one, ``asked`` is what it was told of the rest, and
+    ``too_deep`` says that some statements are nested deeper than Python's stack: nothing is known of them.
+    """
 
     def __init__(
         self, surroundings: Surroundings, owner: ClassOutline | None, node: ast.AST, likely: bool
@@ -37,6 +41,19 @@ class Unit(Flow):
         self.is_module = isinstance(node, ast.Module)
         self.final: Env | None = None
         self.asked: Answers = {}
+        self.too_deep = False
+
+    def evaluate(self, body: list[ast.stmt], env: Env) -> None:
+        """Evaluate the unit's statements, which start with these names."""
+        current: Env | None = env
+        for statement in body:
+            if current is None:
+                break
+            try:
+                current = self.run([statement], current)
+            except RecursionError:
+                self.too_deep = True
+        self.final = current
 
     def parameters(self, node: FunctionNode) -> Env:
         return self._surroundings.parameters(self._surroundings.outline_of(node), self.likely)
