@@ -372,6 +372,7 @@ LIKES = {
     "like": (forward("return «torch.zeros_like(x)»"), "x"),
     "its device": (forward("return «torch.arange(3, device=x.device)»"), "x"),
     "moved to its device": (forward("return «torch.arange(3).to(x.device)»"), "x"),
+    "a parameter": (forward("return «self.w + 1»", "self.w = nn.Parameter(torch.zeros(3))"), "self.w"),
     "through a name": (forward("y = self.block(x)\nreturn «y»", "self.block = block"), "x"),
     "of two, the first on the accelerator": (forward("return «torch.arange(3) + x»"), "x"),
     "a name that is bound anew": (forward("y = x + 1\nx = torch.zeros(3).cuda()\nreturn «y»"), None),

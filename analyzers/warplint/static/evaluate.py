@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from warplint.static import calls, domain
 from warplint.static.blocks import ClassOutline
 from warplint.static.evidence import Evidence
-from warplint.static.tables import naming, torch_methods
+from warplint.static.tables import naming, python, torch_methods
 from warplint.static.tree import children, dotted
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
@@ -136,15 +136,15 @@ class Evaluator(ABC):
             held = env.get(name) if name is not None else None
             if held is not None:
                 return self._load(node, held)
-        return self.attribute_of(base, node, env)
+        return self._attribute_of(base, node)
 
-    def attribute_of(self, base: Value, node: ast.Attribute, env: Env) -> Value:
+    def _attribute_of(self, base: Value, node: ast.Attribute) -> Value:
         name = node.attr
         if base.kind is Kind.TENSOR:
             return self._tensor_attribute(base, name)
         if base.qualified is not None:
             if base.qualified.startswith(domain.THIS_FILE):
-                return self._own_attribute(base, name)
+                return self._own_attribute(base.qualified, node)
             if base.kind is Kind.UNKNOWN:
                 return domain.imported(f"{base.qualified}.{name}")
         if base.kind is Kind.SEQUENCE and base.element is not None and name in _FIELDS:
@@ -152,13 +152,7 @@ class Evaluator(ABC):
         if base.kind is Kind.MODULE and name in {"weight", "bias"}:
             return self.placed(domain.tensor(base.place))
         if base.kind is Kind.NDARRAY:
-            return (
-                domain.SHAPE
-                if name == "shape"
-                else domain.NDARRAY
-                if name in {"T", "real", "imag"}
-                else domain.NUMBER
-            )
+            return python.ARRAY_ATTRIBUTES.get(name, domain.NUMBER)
         return _BY_NAME.get(name, UNKNOWN)
 
     def _tensor_attribute(self, base: Value, name: str) -> Value:
@@ -176,14 +170,13 @@ class Evaluator(ABC):
         # What a model returns is kept as one tensor; its fields are tensors beside each other.
         return domain.tensor(base.place, base.like) if name in naming.OUTPUT_FIELDS else UNKNOWN
 
-    def _own_attribute(self, base: Value, name: str) -> Value:
-        assert base.qualified is not None
-        found = self._members.get((base.qualified, name))
+    def _own_attribute(self, owner: str, node: ast.Attribute) -> Value:
+        found = self._members.get((owner, node.attr))
         if found is None:
-            found = self._members[base.qualified, name] = self.world.attribute(base.qualified, name)
+            found = self._members[owner, node.attr] = self.world.attribute(owner, node.attr)
         if found.kind is Kind.UNKNOWN and found.qualified is None:
-            return _BY_NAME.get(name, UNKNOWN)
-        return found
+            return _BY_NAME.get(node.attr, UNKNOWN)
+        return found.with_(like=dotted(node)) if found.on_accelerator else found
 
     # Operators
 
@@ -206,11 +199,9 @@ class Evaluator(ABC):
         if operand.kind is Kind.NUMBER and isinstance(node.op, ast.USub):
             negated = operand.constant
             return domain.of_constant(-negated) if isinstance(negated, int | float) else domain.NUMBER
-        return (
-            operand
-            if operand.kind is not Kind.TENSOR
-            else domain.tensor(operand.place, operand.like, operand.ndim, operand.dtype)
-        )
+        if operand.is_tensor:
+            return domain.tensor(operand.place, operand.like, operand.ndim, operand.dtype)
+        return operand
 
     def _boolean(self, node: ast.BoolOp, env: Env) -> Value:
         values = [self.value(operand, env) for operand in node.values]
@@ -267,13 +258,10 @@ class Evaluator(ABC):
         return domain.element_of(held)
 
     def _indexed(self, held: Value, index: ast.expr, value: Value) -> Value:
-        ndim = held.ndim
+        """A part of a tensor: a number takes one dimension away, a slice none."""
         if isinstance(index, ast.Slice):
             return held
-        if value.kind is Kind.NUMBER and ndim:
-            ndim -= 1
-        else:
-            ndim = None
+        ndim = held.ndim - 1 if held.ndim and value.kind is Kind.NUMBER else None
         return domain.tensor(held.place, held.like, ndim, held.dtype)
 
     def _slice(self, node: ast.Slice, env: Env) -> Value:

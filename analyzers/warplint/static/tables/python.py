@@ -26,6 +26,9 @@ COLLECTIONS = frozenset({"list", "tuple", "set", "frozenset"})
 ARRAY_METHODS = {"item": domain.NUMBER, "tolist": domain.SHAPE}
 """Methods of NumPy arrays that give no array."""
 
+ARRAY_ATTRIBUTES = {"shape": domain.SHAPE, **dict.fromkeys(("T", "real", "imag", "flat"), domain.NDARRAY)}
+"""Attributes of NumPy arrays that are no numbers."""
+
 STRING_METHODS = dict.fromkeys(("find", "count", "index", "startswith", "endswith"), domain.NUMBER)
 """Methods of strings that give no string."""
 
