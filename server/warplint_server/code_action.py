@@ -48,7 +48,8 @@ async def code_action(server: WarplintServer, params: types.CodeActionParams) ->
 async def resolve(server: WarplintServer, action: types.CodeAction) -> types.CodeAction:
     """Fill in the edit of an action that was given out without one.
 
-    The answer is an error when the text has changed since, or when no fix is right after all.
+    The answer is an error when the text or the configuration has changed since, or when no fix is right
+    after all.
     """
     data = action.data
     if not isinstance(data, dict):
@@ -58,7 +59,9 @@ async def resolve(server: WarplintServer, action: types.CodeAction) -> types.Cod
         raise JsonRpcException("the text has changed since", types.LSPErrorCodes.ContentModified)
     document, results = settled
     offers = list(offered(results, Span(*data["where"])))
-    offer = offers[data["index"]]
+    offer = offers[data["index"]] if data["index"] < len(offers) else None
+    if offer is None or offer.title != action.title:
+        raise JsonRpcException("the findings have changed since", types.LSPErrorCodes.ContentModified)
     made = await _made(server, offer)
     if not made:
         raise JsonRpcException("no edit is right here after all", types.LSPErrorCodes.RequestFailed)

@@ -26,8 +26,9 @@ PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the engine said of one text."""
+    """What the engine said of one text. No two of a session have the same ``number``."""
 
+    number: int
     source: SourceText
     project: Project
     generation: int

@@ -50,8 +50,15 @@ class FolderEvents(FileSystemEventHandler):
         for name in {event.src_path, event.dest_path} - {""}:
             path = Path(str(name))
             if isinstance(event, DirCreatedEvent) and path.name == CAPTURES_DIRECTORY:
-                self._add_captures(path)
+                self._try_captures(path)
             self._changed(path)
+
+    def _try_captures(self, folder: Path) -> None:
+        """On watchdog's thread, which an exception would end."""
+        try:
+            self._add_captures(folder)
+        except OSError as error:
+            logger.warning("no file events for %s: %s", folder, error)
 
     def _add_captures(self, folder: Path) -> None:
         """Watch the folder's captures, if it is there; if not, the root's own events tell when it is made."""

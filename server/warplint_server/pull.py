@@ -21,7 +21,7 @@ async def pull(
             raise JsonRpcException(f"{uri} could not be checked", types.LSPErrorCodes.RequestFailed)
         return types.RelatedFullDocumentDiagnosticReport([])
     document, results = settled
-    identifier = f"{document.version}.{results.generation}"
+    identifier = str(results.number)
     if params.previous_result_id == identifier:
         return types.RelatedUnchangedDocumentDiagnosticReport(identifier)
     items = diagnostics(document.uri, results, server.session.positions)

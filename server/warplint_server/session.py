@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -58,6 +59,7 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._unseen: set[Path] = set()
+        self._numbers = itertools.count()
         self.workspace = Workspace(
             folders,
             opened=lambda project: self._soon(self._opened, project),
@@ -117,14 +119,20 @@ class Session:
         try:
             while root in self._unseen and (project := self.workspace.opened_at(root)):
                 self._unseen.discard(root)
-                if await self._capture_worker.call(project.take_newest_profile):
-                    self._renew(project)
+                await self._take_newest(project)
+        finally:
+            self._looks.pop(root, None)
+
+    async def _take_newest(self, project: Project) -> None:
+        try:
+            profile = await self._capture_worker.call(project.engine.newest_profile)
         except LayoutError as error:
             self._audience.log(str(error))
         except Exception:
-            logger.exception("the newest capture of %s could not be opened", root)
-        finally:
-            self._looks.pop(root, None)
+            logger.exception("the newest capture of %s could not be opened", project.root)
+        else:
+            if project.take(profile):
+                self._renew(project)
 
     def _reload(self, folder: Path) -> None:
         """Read configurations anew that may come from this folder."""
@@ -162,4 +170,4 @@ class Session:
         generation = project.generation
         known = previous.checked if previous is not None and previous.project is project else None
         checked = project.check(source, known)
-        return Results(source, project, generation, checked, project.measured(source))
+        return Results(next(self._numbers), source, project, generation, checked, project.measured(source))

@@ -37,12 +37,12 @@ class Project:
         self.generation = 0
         self.profile: Profile | None = None
 
-    def take_newest_profile(self) -> bool:
-        """Open the newest capture, joining it if nobody has; whether it is another one than before.
+    def take(self, profile: Profile | None) -> bool:
+        """Show the costs of this capture from now on; whether that changes anything.
 
-        May take seconds: not for the event loop. Raises capture.layout.LayoutError.
+        Called where documents are looked at again in the same breath: results that no longer hold and are not
+        being made anew would count as failed.
         """
-        profile = self.engine.newest_profile()
         if profile is self.profile or (profile is not None and not profile.lines):
             # A run that has only begun has measured nothing yet; what the last one did still stands.
             return False

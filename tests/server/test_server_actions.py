@@ -95,6 +95,17 @@ async def test_an_action_chosen_after_an_edit_is_refused(project: Path) -> None:
     assert refused.value.code == types.LSPErrorCodes.ContentModified
 
 
+async def test_an_action_whose_finding_the_configuration_has_silenced_since_is_refused(project: Path) -> None:
+    async with editor(project, capabilities=client_capabilities(resolves=True)) as session:
+        uri = session.open(project / "model.py", ROTARY)
+        fix, _ = await quick_fixes(session, uri, ON_ROTARY)
+        (project / "pyproject.toml").write_text('[tool.warplint]\nignore = ["WL1"]\n')
+        await session.until(lambda: len(session.of(uri)) == 2)
+        with pytest.raises(JsonRpcException) as refused:
+            await session.client.code_action_resolve_async(fix)
+    assert refused.value.code == types.LSPErrorCodes.ContentModified
+
+
 async def test_edits_name_the_version_they_are_for(project: Path) -> None:
     async with editor(project) as session:
         uri = session.open(project / "model.py", ROTARY)

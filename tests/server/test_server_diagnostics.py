@@ -141,6 +141,18 @@ async def test_a_client_that_pulls_is_not_sent_anything_unasked(project: Path) -
         assert not session.published
 
 
+async def test_a_pull_after_the_configuration_has_changed_is_answered_in_full(project: Path) -> None:
+    async with editor(project, capabilities=client_capabilities(pulls=True)) as session:
+        uri = session.open(written(project, ROTARY))
+        before = await pulled(session, uri)
+        assert isinstance(before, types.RelatedFullDocumentDiagnosticReport)
+        (project / "pyproject.toml").write_text('[tool.warplint]\nignore = ["WL1"]\n')
+        await session.until(lambda: session.refreshes)
+        after = await pulled(session, uri, before.result_id)
+        assert isinstance(after, types.RelatedFullDocumentDiagnosticReport)
+        assert not after.items
+
+
 @pytest.mark.parametrize(
     "capabilities", [client_capabilities(), client_capabilities(pulls=True, refreshes=False)]
 )
