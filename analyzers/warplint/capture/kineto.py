@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import ctypes
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,9 +38,13 @@ class Trace:
         from torch.profiler import profile
 
         settle_device()
-        started = profile(activities=_activities(), experimental_config=self._config())
+        started = profile(
+            activities=_activities(), experimental_config=self._config(), **_accumulation(profile)
+        )
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
         started.prepare_trace()
+        if _log_level() is None:
+            self.notes.append("Kineto's own log lines could not be kept off standard error")
         with _quiet_kineto():
             started.start_trace()
         self._profile = started
@@ -79,6 +84,11 @@ class Trace:
         except TypeError:
             self.notes.append("this torch records CPU operators of the stepping thread only")
             return _ExperimentalConfig()
+
+
+def _accumulation(profile: Callable[..., Any]) -> dict[str, bool]:
+    """Keep events over cycles, of which there is one: torch 2.11 warns on standard error otherwise."""
+    return {"acc_events": True} if "acc_events" in inspect.signature(profile).parameters else {}
 
 
 def settle_device() -> None:

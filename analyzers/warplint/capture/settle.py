@@ -24,7 +24,7 @@ class Patience:
 
 
 PATIENCE = {
-    StepKind.OPTIMIZER: Patience(steps=5, spread=0.1, max_steps=50, max_seconds=30.0),
+    StepKind.OPTIMIZER: Patience(steps=5, spread=0.1, max_steps=20, max_seconds=30.0),
     # Before the first optimizer step module calls look like inference: a sanity check, a warm-up.
     StepKind.MODULE: Patience(steps=20, spread=0.1, max_steps=100, max_seconds=30.0),
 }
