@@ -147,7 +147,9 @@ def _sequence_method(evaluator: Evaluator, name: str, held: Value, given: Given)
     element = held.element
     if name in {"get", "pop", "setdefault"}:
         return element or UNKNOWN
-    if name in {"values", "copy"}:
+    if name == "copy":
+        return held
+    if name == "values":
         return domain.sequence(element)
     if name == "items":
         return domain.sequence(domain.parts([UNKNOWN, element or UNKNOWN]))
@@ -171,15 +173,16 @@ def _builtin(name: str, given: Given) -> Value:
     if name in python.ITERATORS:
         return _iterated(name, given)
     if name in python.COLLECTIONS:
-        return first if first.kind is Kind.SEQUENCE else domain.sequence(domain.element_of(first))
+        is_plain = first.kind is Kind.SEQUENCE and first.qualified != domain.MAPPING
+        return first if is_plain else domain.sequence(domain.iterated(first))
     if name in {"next", "sum"}:
-        return domain.element_of(first)
+        return domain.iterated(first)
     if name in {"max", "min"} and len(given.positional) == 1:
-        return domain.element_of(first)
+        return domain.iterated(first)
     if name in {"max", "min", "abs", "pow"}:
         return domain.combine(given.positional)
     if name == "dict":
-        return domain.sequence(domain.join_all(list(given.named.values())))
+        return domain.mapping(domain.join_all(list(given.named.values())))
     return UNKNOWN
 
 
@@ -187,9 +190,9 @@ def _iterated(name: str, given: Given) -> Value:
     """``enumerate``, ``zip`` and the wrappers that hand on what they are given."""
     first = given.first or UNKNOWN
     if name == "enumerate":
-        return domain.sequence(domain.parts([domain.NUMBER, domain.element_of(first)]))
+        return domain.sequence(domain.parts([domain.NUMBER, domain.iterated(first)]))
     if name == "zip":
-        return domain.sequence(domain.parts(map(domain.element_of, given.positional)))
+        return domain.sequence(domain.parts(map(domain.iterated, given.positional)))
     if name == "map":
         return domain.sequence(first.element if first.kind is Kind.CALLABLE else None)
     if name == "filter":

@@ -22,6 +22,8 @@ LIKELY_DEVICE = Value(Kind.DEVICE, Place.LIKELY_ACCELERATOR)
 CLASS = "class"
 """The ``constant`` of a value that is a class of this file, not an instance of it."""
 
+MAPPING = "builtins.dict"
+
 THIS_FILE = "<this>."
 """Prefix of the qualified names of what the analysed file defines itself."""
 
@@ -57,6 +59,12 @@ _DTYPES = words(
 @lru_cache(maxsize=1024)
 def sequence(element: Value | None = None) -> Value:
     return Value(Kind.SEQUENCE, element=element)
+
+
+@lru_cache(maxsize=1024)
+def mapping(element: Value | None = None) -> Value:
+    """A dictionary: a sequence that yields its keys when it is iterated."""
+    return Value(Kind.SEQUENCE, qualified=MAPPING, element=element)
 
 
 def parts(values: Iterable[Value]) -> Value:
@@ -188,8 +196,13 @@ def _combine_host(operands: Iterable[Value]) -> Value:
     return UNKNOWN
 
 
+def iterated(value: Value) -> Value:
+    """What iterating a value gives."""
+    return UNKNOWN if value.qualified == MAPPING else element_of(value)
+
+
 def element_of(value: Value) -> Value:
-    """What iterating or indexing a value with one index gives."""
+    """What indexing a value with one index gives."""
     if value.kind in (Kind.SEQUENCE, Kind.LOADER, Kind.MODULE, Kind.DATASET):
         return value.element or UNKNOWN
     if value.kind is Kind.TENSOR:

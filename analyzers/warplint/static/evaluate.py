@@ -84,7 +84,7 @@ class Evaluator(ABC):
             return value
         found = self._evidence()
         if name in found.holders:
-            return domain.sequence(self.placed(domain.tensor()))
+            return domain.mapping(self.placed(domain.tensor()))
         if name in found.strong or (name in found.weak and self._worked_on_tensors(source)):
             return self.placed(domain.tensor())
         return value
@@ -237,10 +237,10 @@ class Evaluator(ABC):
         for key in node.keys:
             if key is not None:
                 self.value(key, env)
-        return domain.sequence(domain.join_all([self.value(held, env) for held in node.values]))
+        return domain.mapping(domain.join_all([self.value(held, env) for held in node.values]))
 
     def _starred(self, node: ast.Starred, env: Env) -> Value:
-        return domain.element_of(self.value(node.value, env))
+        return domain.iterated(self.value(node.value, env))
 
     def _subscript(self, node: ast.Subscript, env: Env) -> Value:
         held = self.value(node.value, env)
@@ -278,13 +278,13 @@ class Evaluator(ABC):
     def _dict_comprehension(self, node: ast.DictComp, env: Env) -> Value:
         inner = self._generators(node.generators, env)
         self.value(node.key, inner)
-        return domain.sequence(self.value(node.value, inner))
+        return domain.mapping(self.value(node.value, inner))
 
     def _generators(self, generators: list[ast.comprehension], env: Env) -> Env:
         inner = dict(env)
         for generator in generators:
             iterated = self.value(generator.iter, inner)
-            self.bind(generator.target, domain.element_of(iterated), generator.iter, inner)
+            self.bind(generator.target, domain.iterated(iterated), generator.iter, inner)
             for test in generator.ifs:
                 self.value(test, inner)
                 self.narrow(test, True, inner)

@@ -51,7 +51,7 @@ class Flow(Evaluator):
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value, source, env)
         elif isinstance(target, ast.Starred):
-            self.bind(target.value, domain.sequence(domain.element_of(value)), source, env)
+            self.bind(target.value, domain.sequence(domain.iterated(value)), source, env)
         elif isinstance(target, ast.Attribute):
             self.value(target.value, env)
             name = dotted(target)
@@ -87,7 +87,7 @@ class Flow(Evaluator):
             if part is not None:
                 self.bind(target, self.values.get(part, UNKNOWN), part, env)
             else:
-                self.bind(target, domain.element_of(value) if known is None else known, source, env)
+                self.bind(target, domain.iterated(value) if known is None else known, source, env)
 
     # Simple statements
 
@@ -203,7 +203,7 @@ class Flow(Evaluator):
         iterated = self.value(statement.iter, env)
 
         def enter(current: Env) -> None:
-            self.bind(statement.target, domain.element_of(iterated), statement.iter, current)
+            self.bind(statement.target, domain.iterated(iterated), statement.iter, current)
 
         return self._loop(statement, enter, env)
 
