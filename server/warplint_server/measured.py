@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from warplint.profile.model import IdleCause, LineCost, Profile
-from warplint.report.costs_summary import share
-from warplint.report.summary import counted
+from warplint.report.figures import count, counted, share
 
 if TYPE_CHECKING:
     from warplint.profile.follow import PlacedCost
@@ -68,10 +67,6 @@ def figures(cost: LineCost, steps: int, quote: Callable[[str], str]) -> list[tup
     ]
     part = [("share of the captured time", share(cost.share))] if cost.share else []
     return [*part, *((label, show(value / each)) for label, value, show in listed if value), *kernels]
-
-
-def count(number: float) -> str:
-    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
 
 
 def duration(us: float) -> str:

@@ -9,8 +9,9 @@ import pytest
 from warplint.profile.model import CapturedSource, IdleCause, LineCost, Profile, Totals
 from warplint.report.costs_columns import columns_for
 from warplint.report.costs_folding import stretches
-from warplint.report.costs_summary import milliseconds, share, summary
+from warplint.report.costs_summary import summary
 from warplint.report.costs_terminal import Listing, Marker, console_for, print_costs
+from warplint.report.figures import milliseconds, share
 
 FULL = LineCost(
     "a.py",

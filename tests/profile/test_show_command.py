@@ -229,6 +229,23 @@ def test_file_without_costs_names_those_that_have_some(project: Path) -> None:
     assert "train.py" in message
 
 
+def test_file_is_found_from_a_folder_beside_it(project: Path) -> None:
+    (project / "scripts").mkdir()
+    assert "second = first * 2" in show(project / "scripts", "../train.py")
+
+
+def test_file_that_ran_before_the_captured_steps_alone_is_said_to(tmp_path: Path) -> None:
+    builder = CaptureBuilder(SOURCE, steps=[500, 1000])
+    builder.lines = {MAIN: [(0, 6), (400, 0)]}
+    folder = builder.write(tmp_path / "capture")
+    for arguments in ((), ("--top", "3")):
+        text = show(tmp_path, "train.py", "--capture", str(folder), *arguments)
+        assert "train.py ran no line in the captured steps" in text
+        assert "source" not in text
+    document = json.loads(show(tmp_path, "train.py", "--capture", str(folder), "--format", "json"))
+    assert document["lines"] == []
+
+
 @pytest.mark.parametrize("top", ["0", "-1", "x"])
 def test_top_wants_a_number(top: str, project: Path) -> None:
     assert "is not a number of lines" in show(project, f"--top={top}", status=2)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from warplint.capture.layout import LayoutError
-from warplint.profile.model import LineCost, Profile
+from warplint.profile.model import Profile
 from warplint.profile.store import open_profile
 from warplint.project.captures import captures
 from warplint.project.config import ConfigError
@@ -50,21 +51,17 @@ def run(args: argparse.Namespace) -> int:
             return _refuse(_not_captured(profile, args.file))
         files = (named,)
     if args.format == "json":
-        sys.stdout.write(costs_json.render(profile.totals, _chosen(profile, files, args.top)))
+        sys.stdout.write(costs_json.render(profile.totals, Listing(profile, files, args.top).costs))
         return EXIT_SHOWN
-    markers, remarks = _findings(profile, files, root)
+    markers, remarks = findings(profile, files, root)
     listing = Listing(profile, files, args.top, markers, remarks)
     costs_terminal.print_costs(costs_terminal.console_for(sys.stdout), listing)
     return EXIT_SHOWN
 
 
-def _chosen(profile: Profile, files: tuple[str, ...], top: int | None) -> list[LineCost]:
-    return [cost for cost in profile.lines if not files or cost.file in files][:top]
-
-
 def _captured_name(profile: Profile, file: Path, root: Path) -> str | None:
     """The file as the capture names it: from the root, else the one captured file that ends the same way."""
-    absolute = file.absolute()
+    absolute = Path(os.path.normpath(file.absolute()))
     name = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
     if name in profile.sources:
         return name
@@ -77,10 +74,13 @@ def _not_captured(profile: Profile, file: Path) -> str:
     return f"{file} ran no line in capture {profile.name}; it has {files}"
 
 
-def _findings(
+def findings(
     profile: Profile, files: tuple[str, ...], root: Path
 ) -> tuple[dict[str, list[Marker]], list[str]]:
-    """What the rules say about the captured texts, and remarks on texts that have changed since."""
+    """What the rules say about the captured texts, by file, and remarks on texts that need one.
+
+    ``files`` are those to look at, as the capture names them; none means all that cost something.
+    """
     # `show` on its own needs none of the static side until it has something to say.
     from warplint.project.engine import Engine
 
@@ -90,7 +90,10 @@ def _findings(
         return {}, [f"findings are left out: {error}"]
     markers: dict[str, list[Marker]] = {}
     remarks: list[str] = []
-    for name in files or [file for file, _ in costs_terminal.hottest_files(profile)]:
+    hottest = [file for file, _ in costs_terminal.hottest_files(profile)]
+    for name in files or hottest:
+        if name not in hottest:
+            remarks.append(f"{name} ran no line in the captured steps")
         captured = profile.sources.get(name)
         if captured is None:
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from warplint.profile.model import LineCost
-from warplint.report.costs_summary import milliseconds, share
+from warplint.report.figures import count, milliseconds, share
 
 LEAST_SHOWN_US = 5.0
 """Times under this a step are left blank: they would print as 0.00 ms."""
@@ -32,8 +32,7 @@ def _ms(us: float, steps: int) -> str:
 
 
 def _count(number: int, steps: int) -> str:
-    each = number / steps
-    return "" if not number else f"{each:,.0f}" if each == int(each) or each >= 10 else f"{each:.1f}"
+    return count(number / steps) if number else ""
 
 
 def _cause(cost: LineCost, steps: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplint.profile.model import IdleCause, Profile, Totals
-from warplint.report.summary import counted
+from warplint.report.figures import count, counted, milliseconds, share
 
 SMALLEST_CAUSE = 0.005
 """Causes of less idle time than this share of the wall time are not named in the sentence."""
@@ -19,16 +19,6 @@ def summary(profile: Profile) -> str:
         parts.append(_counts(totals))
     parts.append(f"{_percent(totals, totals.unattributed_us)} unattributed")
     return "; ".join(parts)
-
-
-def milliseconds(us: float) -> str:
-    """Three figures: 0.12, 1.23, 12.3, 123."""
-    ms = us / 1000
-    return f"{ms:.2f}" if ms < 9.995 else f"{ms:.1f}" if ms < 99.95 else f"{ms:,.0f}"
-
-
-def share(part: float) -> str:
-    return f"{part:.1%}" if part < 0.0995 else f"{part:.0%}"
 
 
 def _what_ran(totals: Totals) -> str:
@@ -65,7 +55,7 @@ def _counts(totals: Totals) -> str:
 
 def _each(number: float, one: str) -> str:
     many = {"copy": "copies"}.get(one, one + "s")
-    shown = f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    shown = count(number)
     return f"{shown} {one if shown == '1' else many}"
 
 

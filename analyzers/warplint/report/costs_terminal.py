@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TextIO
 from warplint.profile.model import CapturedSource, LineCost, Profile
 from warplint.report.costs_columns import GAP, Column, columns_for, width
 from warplint.report.costs_folding import stretches
-from warplint.report.costs_summary import share, summary
+from warplint.report.costs_summary import summary
+from warplint.report.figures import counted, share
 from warplint.report.frame import VISIBLE
 from warplint.report.style import Style
-from warplint.report.summary import counted
 from warplint.source.text import LINE_END
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ class Listing:
     markers: Mapping[str, Sequence[Marker]] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
+    @property
+    def costs(self) -> list[LineCost]:
+        """Those asked for, hottest first."""
+        return [cost for cost in self.profile.lines if not self.files or cost.file in self.files][: self.top]
+
 
 def console_for(stream: TextIO) -> Console:
     """A console as wide as the terminal (COLUMNS overrides it), with styles where the stream shows them."""
@@ -80,7 +85,7 @@ def print_costs(console: Console, listing: Listing) -> None:
     from rich.text import Text
 
     console.print(Text(summary(listing.profile), style=HEADING))
-    if listing.profile.lines:
+    if listing.costs:
         _print_lines(console, listing)
     for note in (*listing.profile.notes, *listing.remarks):
         console.print(Text(f"note: {note.translate(VISIBLE)}", style=NOTE))
@@ -96,7 +101,7 @@ def hottest_files(profile: Profile) -> list[tuple[str, float]]:
 
 def _print_lines(console: Console, listing: Listing) -> None:
     if listing.top is not None:
-        _print_top(console, listing, listing.top)
+        _print_top(console, listing)
     else:
         _print_files(console, listing)
 
@@ -112,9 +117,8 @@ def _print_files(console: Console, listing: Listing) -> None:
     if others:
         rest = sum(shares[file] for file in others)
         console.print()
-        console.print(
-            f"{counted(len(others), 'more file')} with {share(rest)} of the time: {', '.join(others)}"
-        )
+        names = ", ".join(others).translate(VISIBLE)
+        console.print(f"{counted(len(others), 'more file')} with {share(rest)} of the time: {names}")
 
 
 def _print_file(console: Console, listing: Listing, file: str, file_share: float) -> None:
@@ -135,9 +139,8 @@ def _print_file(console: Console, listing: Listing, file: str, file_share: float
     _print_table(console, profile, list(costs.values()), rows)
 
 
-def _print_top(console: Console, listing: Listing, top: int) -> None:
-    profile = listing.profile
-    costs = [cost for cost in profile.lines if not listing.files or cost.file in listing.files][:top]
+def _print_top(console: Console, listing: Listing) -> None:
+    profile, costs = listing.profile, listing.costs
     console.print()
     _print_table(console, profile, costs, (_top_row(profile, cost, listing) for cost in costs))
 

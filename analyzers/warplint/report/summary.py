@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from warplint.project.result import FileResult
+from warplint.report.figures import counted
 from warplint.static.finding import Applicability
 
 
@@ -52,7 +53,3 @@ def diff_summary(tally: Tally, unsafe_fixes: bool) -> Iterator[str]:
     more = 0 if unsafe_fixes else tally.unsafe
     hint = f" ({counted(more, 'more fix', 'more fixes')} with `--unsafe-fixes`)" if more else ""
     yield f"Would fix {counted(tally.fixed, 'finding')}{hint}." if tally.fixed else f"No fixes to make{hint}."
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
