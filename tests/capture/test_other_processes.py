@@ -108,7 +108,8 @@ torch.distributed.init_process_group("gloo")
 model = torch.nn.parallel.DistributedDataParallel(model)
 train(8)
 torch.distributed.barrier()
-print(os.environ["RANK"], [name for name in os.environ if name.startswith("WARPLINT")])
+ours = [name for name in os.environ if name.startswith("WARPLINT")]
+os.write(1, f"{{os.environ['RANK']}} {{ours}}\\n".encode())
 torch.distributed.destroy_process_group()
 """
     root = make_project(tmp_path / "project", train=text)

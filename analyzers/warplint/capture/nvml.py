@@ -12,6 +12,10 @@ import torch
 SOURCE = "nvml"
 
 
+class NvmlUnavailable(Exception):
+    """A GPU is in use and cannot be sampled; the message says why."""
+
+
 class Nvml:
     """The current CUDA device as NVML sees it."""
 
@@ -22,18 +26,18 @@ class Nvml:
 
     @classmethod
     def open(cls) -> Nvml | None:
-        """None without the ``pynvml`` module, NVML, or a CUDA device in use."""
+        """None where the program uses no CUDA device. Raises NvmlUnavailable."""
         if not torch.cuda.is_initialized():
             return None
         try:
             import pynvml
         except ImportError:
-            return None
+            raise NvmlUnavailable("the package nvidia-ml-py is not installed") from None
         try:
             pynvml.nvmlInit()
             return cls(pynvml, pynvml.nvmlDeviceGetHandleByUUID(_device_uuid()))
-        except (pynvml.NVMLError, AttributeError):
-            return None
+        except pynvml.NVMLError as error:
+            raise NvmlUnavailable(f"NVML: {error}") from None
 
     def close(self) -> None:
         self._library.nvmlShutdown()
@@ -71,7 +75,10 @@ class Nvml:
 
 def _device_uuid() -> str:
     """NVML numbers devices without regard to CUDA_VISIBLE_DEVICES; the UUID is the same for both."""
-    uuid = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    uuid = getattr(properties, "uuid", None)
+    if uuid is None:
+        raise NvmlUnavailable("this torch does not give a device's UUID")
     return f"GPU-{uuid}"
 
 

@@ -15,7 +15,7 @@ from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
 from warplint.capture.layout import Record, trace_name
-from warplint.capture.nvml import Nvml
+from warplint.capture.nvml import Nvml, NvmlUnavailable
 from warplint.capture.price import Price
 from warplint.capture.process import Rank, describe
 from warplint.capture.recorder import INFO, WARNING, Recorder
@@ -72,7 +72,7 @@ class Window:
         self._thread, self._native_thread = threading.get_ident(), threading.get_native_id()
         recorder = self._around.recorder
         with self._price.part("start"):
-            self._nvml = Nvml.open()
+            self._open_nvml()
             self._store_loaded_sources()
             self._start_trace()
             method = self._start_timeline()
@@ -157,6 +157,12 @@ class Window:
                 self._please_close(reason)
 
         self._timeline.call_soon(close, self._thread, (module_call(),))
+
+    def _open_nvml(self) -> None:
+        try:
+            self._nvml = Nvml.open()
+        except NvmlUnavailable as error:
+            self._around.recorder.note(INFO, "no-samples", f"the GPU was not sampled: {error}")
 
     def _start_trace(self) -> None:
         watch, recorder = self._around.watch, self._around.recorder
