@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts, Role
 from warplint_rules._calls import is_off, keyword
+from warplint_rules.data._words import words_of
 
 
 class Purpose(enum.Enum):
@@ -18,10 +19,7 @@ class Purpose(enum.Enum):
     UNKNOWN = "unknown"
 
 
-STEMS = re.compile(r"(train|test|val|valid|eval|dev)(?:data)?(?:set|loader|iter|gen|dl|ds)?")
-"""What is left of words written as one: ``trainloader``, ``testset``."""
 ORDERED = re.compile("Sequential|Ordered")
-WORD = re.compile(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
 TRAINING_WORDS = {"train", "training", "trainer", "trn", "finetune", "pretrain"}
 OTHER_WORDS = {
     "calib", "calibration", "demo", "dev", "devel", "dummy", "eval", "evaluate", "evaluation",
@@ -33,9 +31,9 @@ OTHER_WORDS = {
 
 def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
     """By the names closest to the loader: its own and its data set's, then that of the function around it."""
-    near = set(_words([*_targets(loader, facts), *_names(dataset)]))
+    near = words_of(*_targets(loader, facts), *_names(dataset))
     function = facts.function(loader)
-    around = set(_words([function.name])) if function is not None else set()
+    around = words_of(function.name) if function is not None else set()
     for words in (near, around):
         if words & OTHER_WORDS:
             return Purpose.OTHER
@@ -83,10 +81,3 @@ def _names(node: ast.expr) -> Iterator[str]:
             yield part.attr
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
             yield part.value
-
-
-def _words(names: list[str]) -> Iterator[str]:
-    for name in names:
-        for word in WORD.findall(name):
-            stem = STEMS.fullmatch(word.lower())
-            yield stem[1] if stem else word.lower()

@@ -8,6 +8,7 @@ import re
 
 from warplint.static.facts import Facts
 from warplint.static.values import Kind
+from warplint_rules.data._words import words_of
 
 
 class Source(enum.Enum):
@@ -20,14 +21,11 @@ class Source(enum.Enum):
     UNKNOWN = "unknown"
 
 
-READERS = {
-    "decode", "decode_image", "fromfile", "imdecode", "imread", "load", "load_image", "memmap", "open",
-    "read", "read_csv", "read_image", "read_text", "read_video", "File",
-}  # fmt: skip
-"""Last names of calls that read or decode a file, as in ``Image.open``, ``np.load`` and ``h5py.File``."""
-
-PREPARERS = re.compile(r"transform|augment|token|encode|preprocess|crop|resize|normali[sz]e")
-"""Names of calls that prepare a sample."""
+WORK = re.compile(
+    "(im)?read|load|open|(im)?decod|decompress|memmap|from(file|buffer)|file"
+    "|transform|augment|token|encod|preprocess|crop|resiz|normali[sz]"
+)
+"""How words begin that say a call reads a file or prepares a sample: ``Image.open``, ``self.transform``."""
 
 FETCHERS = ("__getitem__", "__getitems__", "__iter__")
 IN_MEMORY = {"torch.utils.data.TensorDataset", "torchvision.datasets.FakeData"}
@@ -72,7 +70,7 @@ def _of_class(definition: ast.ClassDef) -> Source:
     while waiting:
         for node in ast.walk(methods[waiting.pop()]):
             name = _called(node)
-            if name in READERS or PREPARERS.search(name):
+            if any(map(WORK.match, words_of(name))):
                 return Source.WORK
             if name in methods and name not in seen:
                 seen.add(name)

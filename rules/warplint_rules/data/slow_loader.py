@@ -53,7 +53,7 @@ class SlowDataLoader(Rule):
     their own; pinned memory is taken from the system's. The fix writes `num_workers=4`, because that hides
     decoding behind the step in most programs and PyTorch's ImageNet example starts from it as well. More
     than the cores a GPU has for itself only slows down; a capture shows whether the GPU still waits for
-    data.
+    data. Where workers are spawned (Windows, macOS), a script needs its `if __name__ == "__main__"` guard.
 
     ## Sources
 
@@ -172,6 +172,39 @@ class Trainer:
         self.batches = DataLoader(
             self.data, sampler=self.sampler, num_workers=4, pin_memory=True, persistent_workers=True
         )
+""",
+        ),
+        Example(
+            "Volumes decompressed in a helper of the data set.",
+            """\
+import zlib
+from torch.utils.data import DataLoader, Dataset
+
+
+class Volumes(Dataset):
+    def __getitem__(self, index):
+        return self.volume(index)
+
+    def volume(self, index):
+        return zlib.decompress(self.paths[index].read_bytes())
+
+
+loader = «DataLoader(Volumes(), pin_memory=True)»
+""",
+            """\
+import zlib
+from torch.utils.data import DataLoader, Dataset
+
+
+class Volumes(Dataset):
+    def __getitem__(self, index):
+        return self.volume(index)
+
+    def volume(self, index):
+        return zlib.decompress(self.paths[index].read_bytes())
+
+
+loader = DataLoader(Volumes(), pin_memory=True, num_workers=4, persistent_workers=True)
 """,
         ),
         Example(

@@ -375,7 +375,7 @@ class Clear(nn.Module):
 """,
         ),
         Example(
-            "Moved only where there is a GPU. `device=` would need the condition as well, so there is no fix.",
+            "Moved only where there is a GPU. `device=` would need the condition as well, so there is none.",
             """\
 import torch
 from torch import nn
@@ -689,10 +689,10 @@ class Case:
 
 
 def _case(made: ast.Call, facts: Facts) -> Case | None:
-    if facts.hotness(made) is not Hotness.STEP or not facts.value(made).on_cpu or _is_deliberate(made):
-        return None
     function = facts.function(made)
-    if function is not None and function.role in QUIET_ROLES:
+    if facts.hotness(made) is not Hotness.STEP or (function is not None and function.role in QUIET_ROLES):
+        return None
+    if _is_deliberate(made) or not facts.value(made).on_cpu:
         return None
     content = content_of(made, facts.qualified(made.func) or "")
     if is_empty(made, content):

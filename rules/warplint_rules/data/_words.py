@@ -1,0 +1,15 @@
+"""The words that a name is made of."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
+STEMS = re.compile(r"(train|test|val|valid|eval|dev)(?:data)?(?:set|loader|iter|gen|dl|ds)?")
+"""What is left of words written as one: ``trainloader``, ``testset``."""
+
+
+def words_of(*names: str) -> set[str]:
+    """The words of names in either style, in lower case: ``trainLoader`` and ``train_loader`` alike."""
+    words = (word.lower() for name in names for word in WORD.findall(name))
+    return {stem[1] if (stem := STEMS.fullmatch(word)) else word for word in words}
