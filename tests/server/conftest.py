@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
+from lsp_editor import Editor, editor
 
 
 @pytest.fixture
@@ -12,3 +15,10 @@ def project(tmp_path: Path) -> Path:
     root.mkdir()
     (root / "pyproject.toml").write_text("")
     return root
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def session() -> AsyncIterator[Editor]:
+    """A server that tests share whose projects are all it has to know of: starting one takes a second."""
+    async with editor() as shared:
+        yield shared

@@ -10,7 +10,7 @@ from lsp_samples import NOISY_FIXED, NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTAR
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ON_ROTARY = span(ROTARY_LINE, 20, 20)
 ON_NOISY = span(NOISY_LINE, 20, 20)
@@ -38,51 +38,45 @@ async def test_a_quick_fix_makes_the_expected_text(project: Path, resolves: bool
         assert applied(ROTARY, fix.edit, uri) == ROTARY_FIXED
 
 
-async def test_an_unsafe_fix_says_so_and_is_not_preferred(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY_AND_NOISY)
-        fix, _ = await quick_fixes(session, uri, ON_NOISY)
+async def test_an_unsafe_fix_says_so_and_is_not_preferred(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY_AND_NOISY)
+    fix, _ = await quick_fixes(session, uri, ON_NOISY)
     assert "unsafe" in fix.title
     assert not fix.is_preferred
     assert applied(ROTARY_AND_NOISY, fix.edit, uri) == ROTARY + NOISY_FIXED
 
 
-async def test_fix_all_makes_safe_fixes_only(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY_AND_NOISY)
-        (action,) = await session.actions(uri, span(0, 0, 0), ["source.fixAll"])
-        assert action.kind == FIX_ALL
-        fixed = applied(ROTARY_AND_NOISY, action.edit, uri)
+async def test_fix_all_makes_safe_fixes_only(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY_AND_NOISY)
+    (action,) = await session.actions(uri, span(0, 0, 0), ["source.fixAll"])
+    assert action.kind == FIX_ALL
+    fixed = applied(ROTARY_AND_NOISY, action.edit, uri)
     assert fixed == ROTARY_AND_NOISY.replace(ROTARY, ROTARY_FIXED)
 
 
-async def test_fix_all_is_not_offered_where_nothing_is_safe(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY_AND_NOISY.replace(ROTARY, ROTARY_FIXED))
-        assert await session.actions(uri, span(0, 0, 0), [FIX_ALL]) == []
+async def test_fix_all_is_not_offered_where_nothing_is_safe(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY_AND_NOISY.replace(ROTARY, ROTARY_FIXED))
+    assert await session.actions(uri, span(0, 0, 0), [FIX_ALL]) == []
 
 
-async def test_ignoring_silences_that_finding(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY_AND_NOISY)
-        _, ignore = await quick_fixes(session, uri, ON_ROTARY)
-        text = applied(ROTARY_AND_NOISY, ignore.edit, uri)
-        assert text.splitlines()[ROTARY_LINE].endswith("  # warplint: ignore[WL101]")
-        session.change(uri, 2, text)
-        assert [it.range.start.line for it in await session.diagnostics(uri, 2)] == [NOISY_LINE]
+async def test_ignoring_silences_that_finding(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY_AND_NOISY)
+    _, ignore = await quick_fixes(session, uri, ON_ROTARY)
+    text = applied(ROTARY_AND_NOISY, ignore.edit, uri)
+    assert text.splitlines()[ROTARY_LINE].endswith("  # warplint: ignore[WL101]")
+    session.change(uri, 2, text)
+    assert [it.range.start.line for it in await session.diagnostics(uri, 2)] == [NOISY_LINE]
 
 
-async def test_a_place_without_findings_has_no_quick_fix(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY)
-        assert await quick_fixes(session, uri, span(0, 0, 3)) == []
+async def test_a_place_without_findings_has_no_quick_fix(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY)
+    assert await quick_fixes(session, uri, span(0, 0, 3)) == []
 
 
-async def test_a_statement_that_does_not_parse_has_no_quick_fix(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", "import torch\nx = (\n")
-        assert [it.code for it in await session.diagnostics(uri)] == ["WL001"]
-        assert await quick_fixes(session, uri, span(1, 0, 5)) == []
+async def test_a_statement_that_does_not_parse_has_no_quick_fix(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", "import torch\nx = (\n")
+    assert [it.code for it in await session.diagnostics(uri)] == ["WL001"]
+    assert await quick_fixes(session, uri, span(1, 0, 5)) == []
 
 
 async def test_an_action_chosen_after_an_edit_is_refused(project: Path) -> None:
@@ -106,11 +100,10 @@ async def test_an_action_whose_finding_the_configuration_has_silenced_since_is_r
     assert refused.value.code == types.LSPErrorCodes.ContentModified
 
 
-async def test_edits_name_the_version_they_are_for(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY)
-        session.change(uri, 5, ROTARY_AND_NOISY)
-        fix, _ = await quick_fixes(session, uri, ON_ROTARY)
+async def test_edits_name_the_version_they_are_for(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY)
+    session.change(uri, 5, ROTARY_AND_NOISY)
+    fix, _ = await quick_fixes(session, uri, ON_ROTARY)
     assert fix.edit is not None
     assert fix.edit.document_changes is not None
     (change,) = fix.edit.document_changes
@@ -118,11 +111,10 @@ async def test_edits_name_the_version_they_are_for(project: Path) -> None:
     assert change.text_document.version == 5
 
 
-async def test_a_fix_after_an_emoji_lands_where_the_client_means(project: Path) -> None:
+async def test_a_fix_after_an_emoji_lands_where_the_client_means(project: Path, session: Editor) -> None:
     text = ROTARY.replace("steps = ", 'note = "🧠"; steps = ')
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", text)
-        fix, _ = await quick_fixes(session, uri, span(ROTARY_LINE, 40, 40))
+    uri = session.open(project / "model.py", text)
+    fix, _ = await quick_fixes(session, uri, span(ROTARY_LINE, 40, 40))
     assert applied(text, fix.edit, uri) == text.replace(
         ROTARY.splitlines()[ROTARY_LINE][16:], ROTARY_FIXED.splitlines()[ROTARY_LINE][16:]
     )

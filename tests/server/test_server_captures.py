@@ -15,7 +15,7 @@ from lsprotocol import types
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
 from warplint.profile.model import LineCost
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WITHOUT_WATCHDOG = (
     sys.executable,

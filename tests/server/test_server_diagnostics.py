@@ -11,7 +11,7 @@ from lsp_editor import Editor, client_capabilities, editor, span
 from lsp_samples import NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE, ROTARY_RANGE
 from lsprotocol import types
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def written(project: Path, text: str, name: str = "model.py") -> Path:
@@ -20,19 +20,17 @@ def written(project: Path, text: str, name: str = "model.py") -> Path:
     return path
 
 
-async def test_opening_a_file_shows_its_findings(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY))
-        (found,) = await session.diagnostics(uri)
+async def test_opening_a_file_shows_its_findings(project: Path, session: Editor) -> None:
+    uri = session.open(written(project, ROTARY))
+    (found,) = await session.diagnostics(uri)
     assert (found.code, found.source, found.range) == ("WL101", "warplint", ROTARY_RANGE)
     assert found.severity is types.DiagnosticSeverity.Warning
     assert found.data is not None
     assert found.data["fix"] == "safe"
 
 
-async def test_the_code_leads_to_the_rule_s_documentation(project: Path) -> None:
-    async with editor(project) as session:
-        (found,) = await session.diagnostics(session.open(written(project, ROTARY)))
+async def test_the_code_leads_to_the_rule_s_documentation(project: Path, session: Editor) -> None:
+    (found,) = await session.diagnostics(session.open(written(project, ROTARY)))
     assert found.code_description is not None
     page = Path(unquote(urlparse(found.code_description.href).path))
     assert "WL101" in page.read_text(encoding="utf-8")
@@ -46,25 +44,25 @@ async def test_recorded_clients_get_diagnostics(project: Path, recorded: str) ->
     assert found.range == ROTARY_RANGE
 
 
-async def test_an_edit_is_answered_for_its_own_version(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY_FIXED))
-        assert not await session.diagnostics(uri)
-        session.change(uri, 7, ROTARY)
-        (found,) = await session.diagnostics(uri, 7)
-        assert found.range == ROTARY_RANGE
-        session.change(uri, 8, "\n\n", span(0, 0, 0))
-        (found,) = await session.diagnostics(uri, 8)
-        assert found.range.start.line == ROTARY_LINE + 2
+async def test_an_edit_is_answered_for_its_own_version(project: Path, session: Editor) -> None:
+    uri = session.open(written(project, ROTARY_FIXED))
+    assert not await session.diagnostics(uri)
+    session.change(uri, 7, ROTARY)
+    (found,) = await session.diagnostics(uri, 7)
+    assert found.range == ROTARY_RANGE
+    session.change(uri, 8, "\n\n", span(0, 0, 0))
+    (found,) = await session.diagnostics(uri, 8)
+    assert found.range.start.line == ROTARY_LINE + 2
 
 
-async def test_results_of_an_older_text_are_never_shown_as_those_of_a_newer(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY))
-        for version in range(2, 40):
-            session.change(uri, version, "\n", span(0, 0, 0))
-        await session.diagnostics(uri, 39)
-        published = session.of(uri)
+async def test_results_of_an_older_text_are_never_shown_as_those_of_a_newer(
+    project: Path, session: Editor
+) -> None:
+    uri = session.open(written(project, ROTARY))
+    for version in range(2, 40):
+        session.change(uri, version, "\n", span(0, 0, 0))
+    await session.diagnostics(uri, 39)
+    published = session.of(uri)
     for publication in published:
         assert publication.version is not None
         (found,) = publication.diagnostics
@@ -73,12 +71,11 @@ async def test_results_of_an_older_text_are_never_shown_as_those_of_a_newer(proj
     assert versions == sorted(set(versions), key=lambda version: version or 0)
 
 
-async def test_a_half_typed_statement_leaves_the_findings_elsewhere(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY))
-        await session.diagnostics(uri)
-        session.change(uri, 2, "def half(x\n", span(3, 0, 0))
-        found = {it.code: it for it in await session.diagnostics(uri, 2)}
+async def test_a_half_typed_statement_leaves_the_findings_elsewhere(project: Path, session: Editor) -> None:
+    uri = session.open(written(project, ROTARY))
+    await session.diagnostics(uri)
+    session.change(uri, 2, "def half(x\n", span(3, 0, 0))
+    found = {it.code: it for it in await session.diagnostics(uri, 2)}
     assert found["WL101"].range.start.line == ROTARY_LINE + 1
     assert found["WL001"].severity is types.DiagnosticSeverity.Error
 
@@ -115,13 +112,12 @@ async def test_edits_after_an_emoji_land_where_the_client_means(
     assert found.range == span(ROTARY_LINE, column + 1, column + 38)
 
 
-async def test_a_form_feed_is_no_end_of_line(project: Path) -> None:
+async def test_a_form_feed_is_no_end_of_line(project: Path, session: Editor) -> None:
     text = ROTARY.replace("\n\n\nclass", "\n\x0c\n\nclass")
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", text)
-        await session.diagnostics(uri)
-        session.change(uri, 2, "0", span(ROTARY_LINE, 37, 38))
-        (found,) = await session.diagnostics(uri, 2)
+    uri = session.open(project / "model.py", text)
+    await session.diagnostics(uri)
+    session.change(uri, 2, "0", span(ROTARY_LINE, 37, 38))
+    (found,) = await session.diagnostics(uri, 2)
     assert found.range == ROTARY_RANGE
 
 
@@ -169,12 +165,11 @@ async def pulled(session: Editor, uri: str, previous: str | None = None) -> type
     return await session.client.text_document_diagnostic_async(params)
 
 
-async def test_closing_a_document_takes_its_diagnostics_away(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY))
-        await session.diagnostics(uri)
-        session.close(uri)
-        await session.until(lambda: len(session.of(uri)) == 2)
+async def test_closing_a_document_takes_its_diagnostics_away(project: Path, session: Editor) -> None:
+    uri = session.open(written(project, ROTARY))
+    await session.diagnostics(uri)
+    session.close(uri)
+    await session.until(lambda: len(session.of(uri)) == 2)
     assert not session.of(uri)[-1].diagnostics
 
 
@@ -195,14 +190,13 @@ async def test_documents_that_are_no_python_files_are_left_alone(project: Path) 
     assert {it.uri for it in session.published} == {uri}
 
 
-async def test_the_text_in_the_editor_counts_and_not_the_file(project: Path) -> None:
+async def test_the_text_in_the_editor_counts_and_not_the_file(project: Path, session: Editor) -> None:
     path = written(project, ROTARY)
-    async with editor(project) as session:
-        uri = session.open(path)
-        await session.diagnostics(uri)
-        path.unlink()
-        session.change(uri, 2, ROTARY + "\n")
-        (found,) = await session.diagnostics(uri, 2)
+    uri = session.open(path)
+    await session.diagnostics(uri)
+    path.unlink()
+    session.change(uri, 2, ROTARY + "\n")
+    (found,) = await session.diagnostics(uri, 2)
     assert found.range == ROTARY_RANGE
 
 
@@ -219,28 +213,27 @@ async def test_each_root_has_its_own_configuration(tmp_path: Path) -> None:
         assert not await session.diagnostics(two)
 
 
-async def test_a_file_outside_every_project_is_checked_too(project: Path, tmp_path: Path) -> None:
+async def test_a_file_outside_every_project_is_checked_too(
+    project: Path, tmp_path: Path, session: Editor
+) -> None:
     outside = tmp_path / "elsewhere"
     outside.mkdir()
-    async with editor(project) as session:
-        (found,) = await session.diagnostics(session.open(written(outside, ROTARY)))
+    (found,) = await session.diagnostics(session.open(written(outside, ROTARY)))
     assert found.code == "WL101"
 
 
-async def test_excluded_files_and_installed_libraries_are_not_checked(project: Path) -> None:
+async def test_excluded_files_and_installed_libraries_are_not_checked(project: Path, session: Editor) -> None:
     (project / "pyproject.toml").write_text('[tool.warplint]\nextend-exclude = ["generated"]\n')
-    async with editor(project) as session:
-        for folder in ("generated", "lib/python3.11/site-packages/kit"):
-            (project / folder).mkdir(parents=True)
-            assert not await session.diagnostics(session.open(written(project / folder, ROTARY)))
+    for folder in ("generated", "lib/python3.11/site-packages/kit"):
+        (project / folder).mkdir(parents=True)
+        assert not await session.diagnostics(session.open(written(project / folder, ROTARY)))
 
 
-async def test_changed_configuration_is_taken_over(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(written(project, ROTARY))
-        assert await session.diagnostics(uri)
-        (project / "pyproject.toml").write_text('[tool.warplint]\nignore = ["WL1"]\n')
-        await session.until(lambda: not session.of(uri)[-1].diagnostics)
+async def test_changed_configuration_is_taken_over(project: Path, session: Editor) -> None:
+    uri = session.open(written(project, ROTARY))
+    assert await session.diagnostics(uri)
+    (project / "pyproject.toml").write_text('[tool.warplint]\nignore = ["WL1"]\n')
+    await session.until(lambda: not session.of(uri)[-1].diagnostics)
 
 
 async def test_unusable_configuration_is_said_once_and_the_defaults_hold(project: Path) -> None:
@@ -257,8 +250,7 @@ async def test_unusable_configuration_is_said_once_and_the_defaults_hold(project
     assert message.message in [it.message for it in session.client.log_messages]
 
 
-async def test_a_comment_that_is_not_understood_is_shown(project: Path) -> None:
+async def test_a_comment_that_is_not_understood_is_shown(project: Path, session: Editor) -> None:
     text = ROTARY.replace("x.device)\n", "x.device)  # warplint: ignore[WL999]\n", 1)
-    async with editor(project) as session:
-        found = await session.diagnostics(session.open(written(project, text)))
+    found = await session.diagnostics(session.open(written(project, text)))
     assert any("WL999" in it.message for it in found)

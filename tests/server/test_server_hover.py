@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from warplint.profile.model import IdleCause, KernelCost, LineCost
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 STEPS = 10
 MULTIPLY_LINE = ROTARY_LINE + 1
@@ -66,9 +66,10 @@ async def opened(session: Editor, path: Path) -> str:
     return uri
 
 
-async def test_a_line_s_costs_are_a_table_of_what_is_not_zero(project: Path, model: Path) -> None:
-    async with editor(project) as session:
-        text = await session.hover(await opened(session, model), MULTIPLY_LINE, 12)
+async def test_a_line_s_costs_are_a_table_of_what_is_not_zero(
+    project: Path, model: Path, session: Editor
+) -> None:
+    text = await session.hover(await opened(session, model), MULTIPLY_LINE, 12)
     assert text is not None
     assert rows(text) == {
         TITLE: "this line",
@@ -81,9 +82,10 @@ async def test_a_line_s_costs_are_a_table_of_what_is_not_zero(project: Path, mod
     }
 
 
-async def test_a_finding_on_a_measured_line_shows_costs_and_reason(project: Path, model: Path) -> None:
-    async with editor(project) as session:
-        text = await session.hover(await opened(session, model), ROTARY_LINE, 20)
+async def test_a_finding_on_a_measured_line_shows_costs_and_reason(
+    project: Path, model: Path, session: Editor
+) -> None:
+    text = await session.hover(await opened(session, model), ROTARY_LINE, 20)
     assert text is not None
     costs, _, reason = text.partition("\n\n---\n\n")
     assert rows(costs) == {
@@ -100,46 +102,46 @@ async def test_a_finding_on_a_measured_line_shows_costs_and_reason(project: Path
     assert "pageable" in reason
 
 
-async def test_the_reason_is_shown_over_the_finding_alone(project: Path) -> None:
-    async with editor(project) as session:
-        uri = session.open(project / "model.py", ROTARY)
-        over = await session.hover(uri, ROTARY_LINE, 20)
-        beside = await session.hover(uri, ROTARY_LINE, 9)
+async def test_the_reason_is_shown_over_the_finding_alone(project: Path, session: Editor) -> None:
+    uri = session.open(project / "model.py", ROTARY)
+    over = await session.hover(uri, ROTARY_LINE, 20)
+    beside = await session.hover(uri, ROTARY_LINE, 9)
     assert over is not None
     assert over.startswith("**WL101 ")
     assert "##" not in over
     assert beside is None
 
 
-async def test_a_line_with_neither_shows_nothing(project: Path, model: Path) -> None:
-    async with editor(project) as session:
-        uri = await opened(session, model)
-        assert await session.hover(uri, 0, 3) is None
-        assert await session.hover(uri, 4000, 3) is None
+async def test_a_line_with_neither_shows_nothing(project: Path, model: Path, session: Editor) -> None:
+    uri = await opened(session, model)
+    assert await session.hover(uri, 0, 3) is None
+    assert await session.hover(uri, 4000, 3) is None
 
 
-async def test_costs_follow_their_line_and_are_stale_once_it_is_edited(project: Path, model: Path) -> None:
-    async with editor(project) as session:
-        uri = await opened(session, model)
-        session.change(uri, 2, "# a line more\n", span(0, 0, 0))
-        moved = await session.hover(uri, MULTIPLY_LINE + 1, 12)
-        assert moved is not None
-        assert "before this line was edited" not in moved
-        assert await session.hover(uri, MULTIPLY_LINE, 9) is not None
-        session.change(uri, 3, "2 * ", span(MULTIPLY_LINE + 1, 15, 15))
-        edited = await session.hover(uri, MULTIPLY_LINE + 1, 12)
-        assert edited is not None
-        assert edited.startswith("*measured before this line was edited*")
-        assert rows(edited)["GPU busy"] == "3.14 ms"
+async def test_costs_follow_their_line_and_are_stale_once_it_is_edited(
+    project: Path, model: Path, session: Editor
+) -> None:
+    uri = await opened(session, model)
+    session.change(uri, 2, "# a line more\n", span(0, 0, 0))
+    moved = await session.hover(uri, MULTIPLY_LINE + 1, 12)
+    assert moved is not None
+    assert "before this line was edited" not in moved
+    assert await session.hover(uri, MULTIPLY_LINE, 9) is not None
+    session.change(uri, 3, "2 * ", span(MULTIPLY_LINE + 1, 15, 15))
+    edited = await session.hover(uri, MULTIPLY_LINE + 1, 12)
+    assert edited is not None
+    assert edited.startswith("*measured before this line was edited*")
+    assert rows(edited)["GPU busy"] == "3.14 ms"
 
 
-async def test_a_finding_s_message_has_its_share_until_the_line_is_edited(project: Path, model: Path) -> None:
-    async with editor(project) as session:
-        uri = await opened(session, model)
-        assert session.shown(uri)[0].message.endswith("\nMeasured: 12% of the captured time.")
-        session.change(uri, 2, " ", span(ROTARY_LINE, 13, 13))
-        (found,) = await session.diagnostics(uri, 2)
-        assert "Measured" not in found.message
+async def test_a_finding_s_message_has_its_share_until_the_line_is_edited(
+    project: Path, model: Path, session: Editor
+) -> None:
+    uri = await opened(session, model)
+    assert session.shown(uri)[0].message.endswith("\nMeasured: 12% of the captured time.")
+    session.change(uri, 2, " ", span(ROTARY_LINE, 13, 13))
+    (found,) = await session.diagnostics(uri, 2)
+    assert "Measured" not in found.message
 
 
 async def test_a_client_without_markdown_gets_plain_text(project: Path, model: Path) -> None:

@@ -15,7 +15,7 @@ from lsp_samples import ROTARY
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_client_that_takes_its_leave_gets_exit_status_0(project: Path) -> None:
