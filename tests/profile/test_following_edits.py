@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,31 @@ def test_an_edited_line_beside_a_new_one_is_found_by_likeness(profile: Profile) 
     assert placed(profile, text) == {4: (5, True), 5: (6, False), 9: (10, False)}
 
 
-def test_a_line_replaced_by_nothing_like_it_is_gone(profile: Profile) -> None:
-    text = CAPTURED.replace("    y = torch.relu(x)\n", "    if False:\n        raise ValueError\n")
-    assert placed(profile, text) == {5: (6, False), 9: (10, False)}
+@pytest.mark.parametrize("instead", ["    if False:\n        raise ValueError\n", "    assert False\n"])
+def test_a_line_replaced_by_nothing_like_it_is_gone(profile: Profile, instead: str) -> None:
+    text = CAPTURED.replace("    y = torch.relu(x)\n", instead)
+    more = instead.count("\n") - 1
+    assert placed(profile, text) == {5: (5 + more, False), 9: (9 + more, False)}
+
+
+def test_a_rewritten_file_does_not_keep_an_editor_waiting() -> None:
+    """Every line is like many others, so that comparing each with each would take a minute."""
+    old = "".join(f"value_{number} = first[{number}]\n" for number in range(600))
+    new = "".join(f"other_{number} = second[{number}]\n" for number in range(605))
+    lines = [LineCost("train.py", number + 1) for number in range(600)]
+    captured = CapturedSource("train.py", source(old).digest, old)
+    start = time.process_time()
+    placed(Profile("capture", [], Totals(), lines, {"train.py": captured}), new)
+    assert time.process_time() - start < 3
+
+
+def test_a_long_line_of_data_is_told_by_its_beginning() -> None:
+    text = f"TABLE = [{'0, 1, ' * 20_000}]\n"
+    captured = CapturedSource("train.py", source(text).digest, text)
+    profile = Profile("capture", [], Totals(), [LineCost("train.py", 1)], {"train.py": captured})
+    start = time.process_time()
+    assert placed(profile, text.replace("]", "2]")) == {1: (1, True)}
+    assert time.process_time() - start < 3
 
 
 def test_moved_to_other_line_endings_nothing_changed(profile: Profile) -> None:

@@ -16,6 +16,13 @@ from warplint.source.text import LINE_END, SourceText
 # Below this likeness (difflib's ratio) an edited line is another line, and the old one is gone.
 SAME_LINE = 0.5
 
+COMPARED = 200
+"""How many characters of a line are compared: likeness is quadratic in them, and some lines are data."""
+
+LARGEST_REWRITE = 1_000
+"""More pairs of lines than this between two unchanged ones count as rewritten: an editor asks at every
+keystroke, and comparing so many takes 50 ms."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlacedCost:
@@ -87,8 +94,9 @@ class _Edit:
         for (old, new), (next_old, next_new) in itertools.pairwise(anchors):
             before, after = range(old + 1, next_old), range(new + 1, next_new)
             if len(before) == len(after):
-                changed.update(zip(before, after, strict=True))
-            elif before and after:
+                pairs = zip(before, after, strict=True)
+                changed.update(pair for pair in pairs if self._likeness(*pair) >= SAME_LINE)
+            elif len(before) * len(after) <= LARGEST_REWRITE:
                 changed.update(self._alike(before, after))
         return changed
 
@@ -106,6 +114,7 @@ class _Edit:
         return found
 
     def _likeness(self, old: int, new: int) -> float:
-        return difflib.SequenceMatcher(
-            None, self._old[old - 1].strip(), self._new[new - 1].strip(), autojunk=False
-        ).ratio()
+        """From 0 to 1; 0 for all that cannot reach ``SAME_LINE``."""
+        texts = (line.strip()[:COMPARED] for line in (self._old[old - 1], self._new[new - 1]))
+        matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
+        return matcher.ratio() if matcher.quick_ratio() >= SAME_LINE else 0.0
