@@ -115,6 +115,6 @@ class _Edit:
 
     def _likeness(self, old: int, new: int) -> float:
         """From 0 to 1; 0 for all that cannot reach ``SAME_LINE``."""
-        texts = (line.strip()[:COMPARED] for line in (self._old[old - 1], self._new[new - 1]))
-        matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
+        before, after = self._old[old - 1].strip()[:COMPARED], self._new[new - 1].strip()[:COMPARED]
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         return matcher.ratio() if matcher.quick_ratio() >= SAME_LINE else 0.0
