@@ -56,11 +56,14 @@ class Buffers:
     def learn(self, code: CodeType) -> None:
         self.codes[id(code)] = code
 
-    def flush(self) -> None:
-        """Write out what has come in. Safe beside running callbacks, which only ever append."""
+    def flush(self) -> list[array[int]]:
+        """Write out what has come in, and return it by thread.
+
+        Safe beside running callbacks, which only ever append.
+        """
         # Not blocking: a signal handler may come here while the thread it interrupted holds the lock.
         if not self._flushing.acquire(blocking=False):
-            return
+            return []
         try:
             chunks = [(thread, _take(events)) for thread, events in list(self._threads)]
             # Only now: a code object is learnt before its first event is appended.
@@ -69,6 +72,7 @@ class Buffers:
                 if chunk:
                     self._recorder.lines(thread, chunk)
                     self.written += len(chunk) // FIELDS
+            return [chunk for _, chunk in chunks]
         finally:
             self._flushing.release()
 

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Protocol
 
 from warplint.capture.buffers import Buffers
+from warplint.capture.hot_lines import HotLines
 from warplint.capture.user_code import UserCode
 
 
@@ -34,6 +35,9 @@ class Timeline(Protocol):
 
     def stop(self) -> None:
         """Everything off; may be called twice."""
+
+    def mute(self, hot: HotLines) -> None:
+        """Stop following hot lines; their time falls to the line followed before them."""
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         """Have ``callback`` called once by the thread of that identifier.

@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from warplint.capture.buffers import Buffers
+from warplint.capture.hot_lines import HotLines
 from warplint.capture.timeline import Unavailable, seed, user_stacks
 from warplint.capture.tool_ids import monitoring, release_tool, take_tool
 from warplint.capture.user_code import UserCode
@@ -31,6 +32,8 @@ class MonitoringTimeline:
         self._buffers = buffers
         self._user_code = user_code
         self._tool: int | None = None
+        self._callbacks: dict[int, Callable[..., Any]] = {}
+        self._muting = False
 
     def start(self) -> None:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -41,7 +44,8 @@ class MonitoringTimeline:
         events = monitoring.events
         # Whoever held the id before, us included, may have left code switched off.
         monitoring.restart_events()
-        for event, callback in self._callbacks().items():
+        self._callbacks = self._make_callbacks()
+        for event, callback in self._callbacks.items():
             monitoring.register_callback(tool, event, callback)
         for ident, stack in user_stacks(self._user_code).items():
             seed(self._buffers, ident, stack)
@@ -58,12 +62,35 @@ class MonitoringTimeline:
             monitoring.set_local_events(tool, code, 0)
         release_tool(tool)
 
+    def mute(self, hot: HotLines) -> None:
+        if self._tool is None or self._muting:
+            return
+        self._muting = True
+        events, disable = monitoring.events, monitoring.DISABLE
+        on_line, on_leave = self._callbacks[events.LINE], self._callbacks[events.PY_RETURN]
+        lines, codes = hot.lines, hot.codes
+
+        def on_line_unless_hot(code: CodeType, line: int) -> object:
+            return disable if (id(code), line) in lines else on_line(code, line)
+
+        def on_leave_unless_hot(code: CodeType, offset: int, value: object) -> object:
+            return disable if id(code) in codes else on_leave(code, offset, value)
+
+        muting = {
+            events.LINE: on_line_unless_hot,
+            events.PY_RETURN: on_leave_unless_hot,
+            events.PY_YIELD: on_leave_unless_hot,
+        }
+        self._callbacks |= muting
+        for event, callback in muting.items():
+            monitoring.register_callback(self._tool, event, callback)
+
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         if self._tool is None:
             return
         events = monitoring.events
-        usual, entrances = self._callbacks(), {id(place) for place in places}
-        on_line, on_start = usual[events.LINE], usual[events.PY_START]
+        entrances = {id(place) for place in places}
+        on_line, on_start = self._callbacks[events.LINE], self._callbacks[events.PY_START]
 
         def run() -> None:
             if self._tool is not None and threading.get_ident() == thread:
@@ -71,9 +98,10 @@ class MonitoringTimeline:
                 monitoring.register_callback(self._tool, events.PY_START, on_start)
                 callback()
 
-        def on_next_line(code: CodeType, line: int) -> None:
-            on_line(code, line)
+        def on_next_line(code: CodeType, line: int) -> object:
+            answer = on_line(code, line)
             run()
+            return answer
 
         def on_next_start(code: CodeType, offset: int) -> object:
             if id(code) in entrances:
@@ -92,7 +120,7 @@ class MonitoringTimeline:
         events = monitoring.events
         monitoring.set_local_events(self._tool, code, events.LINE | events.PY_RETURN | events.PY_YIELD)
 
-    def _callbacks(self) -> dict[int, Callable[..., Any]]:
+    def _make_callbacks(self) -> dict[int, Callable[..., Any]]:
         local, now, get_frame = self._buffers.local, perf_counter_ns, sys._getframe
         followed, holds, follow = self._buffers.codes, self._user_code.holds, self._follow
         disable = monitoring.DISABLE

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from warplint.capture.buffers import Buffers
+from warplint.capture.hot_lines import HotLines
 from warplint.capture.timeline import Unavailable, seed, user_stacks
 from warplint.capture.user_code import UserCode
 
@@ -32,6 +33,7 @@ class SettraceTimeline:
         self._thread = 0
         self._traced: list[FrameType] = []
         self._trace: TraceFunction | None = None
+        self._hot = HotLines()
         self._pending: tuple[Callable[[], None], int, set[int]] | None = None
 
     def start(self) -> None:
@@ -62,6 +64,9 @@ class SettraceTimeline:
             frame.f_trace = None
         self._traced.clear()
 
+    def mute(self, hot: HotLines) -> None:
+        self._hot = hot
+
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         self._pending = (callback, thread, {id(place) for place in places})
 
@@ -85,7 +90,7 @@ class SettraceTimeline:
             code = frame.f_code
             if self._pending is not None and id(code) in self._pending[2]:
                 self._run_pending()
-            if not holds(code):
+            if not holds(code) or id(code) in self._hot.codes:
                 return None
             if id(code) not in codes:
                 learn(code)
@@ -97,6 +102,9 @@ class SettraceTimeline:
         def on_event(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
             if event == "line":
                 local.extend((now(), id(frame.f_code), frame.f_lineno))
+                if self._hot.lines and (id(frame.f_code), frame.f_lineno) in self._hot.lines:
+                    # Lines can be switched off for a frame only as a whole: not for those that last.
+                    frame.f_trace_lines = frame in self._traced
                 if self._pending is not None:
                     self._run_pending()
             elif event == "return":

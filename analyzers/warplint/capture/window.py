@@ -13,6 +13,7 @@ from typing import Any
 
 from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
+from warplint.capture.hot_lines import HotLines
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
 from warplint.capture.layout import Record, trace_name
 from warplint.capture.nvml import Nvml, NvmlUnavailable
@@ -65,6 +66,7 @@ class Window:
         self._native_thread = 0
         self._deadline_ns = 0
         self._asked = False
+        self._hot = HotLines()
         self.steps_left = steps + LEAD_IN_STEPS
 
     def open(self, step: int, kind: StepKind, reason: str) -> None:
@@ -119,6 +121,7 @@ class Window:
                 self._around.recorder.json(Record.SAMPLES, self._samples)
             if self._nvml is not None:
                 self._nvml.close()
+        self._note_hot_lines()
         self._around.recorder.json(
             Record.WINDOW_CLOSE,
             {
@@ -235,11 +238,22 @@ class Window:
     def _tick(self) -> None:
         if self._nvml is not None:
             self._samples.append(self._nvml.sample())
-        self._buffers.flush()
+        for events in self._buffers.flush():
+            if self._hot.look(events) and self._timeline is not None:
+                self._timeline.mute(self._hot)
         if perf_counter_ns() > self._deadline_ns:
             self.ask_to_close(f"it had lasted {self._around.settings.seconds:g} s")
         elif self._buffers.written > MAX_EVENTS:
             self.ask_to_close("its line events filled their share of the disk")
+
+    def _note_hot_lines(self) -> None:
+        if self._hot.lines:
+            where = self._hot.describe(self._buffers.codes)
+            self._around.recorder.note(
+                WARNING,
+                "hot-lines",
+                f"{where}: run too often to be followed, their time stands on lines before them",
+            )
 
     def _ticking_failed(self, error: Exception) -> None:
         self._around.recorder.note(WARNING, "samples-lost", f"device samples end early: {error!r}")
