@@ -6,6 +6,7 @@ import ast
 import enum
 
 from warplint.static.facts import Facts
+from warplint.static.values import Kind
 
 
 class Content(enum.Enum):
@@ -17,6 +18,8 @@ class Content(enum.Enum):
     """Computed in floating point: the last bit may differ between devices."""
     RANDOM = "random"
     """Drawn from a generator; each device has its own."""
+    NUMBER = "number"
+    """One Python number, handed to ``torch.tensor``: ``device=`` still copies it, ``torch.full`` does not."""
     COPIED = "copied"
     """Read from Python objects: ``device=`` still copies them, waiting for the GPU."""
     LEGACY = "legacy"
@@ -38,9 +41,12 @@ FACTORIES = {f"torch.{name}": content for content, names in NAMES.items() for na
 RANGES = {"torch.arange", "torch.range"}
 
 
-def content_of(made: ast.Call, qualified: str) -> Content:
+def content_of(made: ast.Call, facts: Facts) -> Content:
     """What this call of a factory puts into its tensor."""
+    qualified = facts.qualified(made.func) or ""
     content = FACTORIES[qualified]
+    if content is Content.COPIED and made.args and facts.value(made.args[0]).kind is Kind.NUMBER:
+        return Content.NUMBER
     if qualified in RANGES and any(_is_fraction(node) for node in ast.walk(made)):
         return Content.ROUNDED
     return content

@@ -76,8 +76,9 @@ class HostTensorInHotCode(Rule):
     are the same on every device (fills, integer ranges) and the result meets only tensors of that one
     device. It is unsafe for random factories (the GPU has another generator), for values computed in
     floating point (the last bit may differ) and when the device is taken from another tensor of the
-    function. There is none for `torch.tensor([…])`, which copies with `device=` as well: make it once, as a
-    buffer. Nor for `torch.FloatTensor(…)` and its kin, which take no CUDA device.
+    function. `torch.tensor(3.0)` becomes `torch.full((), 3.0, device=…)`, since `device=` alone would copy
+    as well. There is none for `torch.tensor([…])`: make it once, as a buffer. Nor for
+    `torch.FloatTensor(…)` and its kin, which take no CUDA device.
 
     ## Sources
 
@@ -375,6 +376,29 @@ class Clear(nn.Module):
 """,
         ),
         Example(
+            "One number: `torch.tensor(…, device=…)` would copy it as well, `torch.full` fills it in.",
+            """\
+import torch
+from torch import nn
+
+
+class Ratio(nn.Module):
+    def forward(self, x, y):
+        lowest = «torch.tensor(1e-6).to(x.device)»
+        return x / torch.maximum(y, lowest)
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Ratio(nn.Module):
+    def forward(self, x, y):
+        lowest = torch.full((), 1e-6, device=x.device)
+        return x / torch.maximum(y, lowest)
+""",
+        ),
+        Example(
             "Moved only where there is a GPU. `device=` would need the condition as well, so there is none.",
             """\
 import torch
@@ -665,15 +689,26 @@ class Plan(nn.Module):
         case = _case(_factory(site), facts)
         if case is None or case.device is None or not isinstance(node, cst.Call):
             return None
-        device = cst.parse_expression(case.device)
         if site is case.made:
-            return Rewrite(with_keyword(node, "device", device))
+            return Rewrite(_built_there(node, case))
         move = node.func
         assert isinstance(move, cst.Attribute) and isinstance(move.value, cst.Call), "a move of the factory"
-        made = with_keyword(move.value, "device", device)
+        made = _built_there(move.value, case)
         if _only_moves(site, facts) and "#" not in cst.Module([]).code_for_node(node):
             return Rewrite(made)
         return Rewrite(node.with_changes(func=move.with_changes(value=made)))
+
+
+def _built_there(made: cst.Call, case: Case) -> cst.Call:
+    """The factory call with its device; a number is filled in, which copies nothing."""
+    import libcst as cst
+
+    assert case.device is not None, "a fix knows the device"
+    if case.content is Content.NUMBER:
+        assert isinstance(made.func, cst.Attribute), "a number is only fixed in torch.tensor"
+        shape = cst.Arg(cst.Tuple([]), comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+        made = made.with_changes(func=made.func.with_changes(attr=cst.Name("full")), args=[shape, *made.args])
+    return with_keyword(made, "device", cst.parse_expression(case.device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -694,7 +729,7 @@ def _case(made: ast.Call, facts: Facts) -> Case | None:
         return None
     if _is_deliberate(made) or not facts.value(made).on_cpu:
         return None
-    content = content_of(made, facts.qualified(made.func) or "")
+    content = content_of(made, facts)
     if is_empty(made, content):
         return None
     if content in FROM_PYTHON and not (made.args and all(unchanging(data, facts) for data in made.args)):
@@ -746,14 +781,19 @@ def _fix(
     device = devices.pop()
     if content in FROM_PYTHON or device is None or keyword(made, "device") is not None:
         return none
+    if content is Content.NUMBER and not isinstance(made.func, ast.Attribute):
+        return none
+    is_exact = content is Content.EXACT or (
+        content is Content.NUMBER and isinstance(made.args[0], ast.Constant)
+    )
     if site is not made:
-        return device, Applicability.SAFE if content is Content.EXACT else Applicability.UNSAFE
+        return device, Applicability.SAFE if is_exact else Applicability.UNSAFE
     if devices or travelled.meets_cpu or not bound_at(device, made, facts):
         return none
     if device == CUDA and any(is_conditional(meeting.use, made, facts) for meeting in travelled.meetings):
         return none
     safe = (
-        content is Content.EXACT
+        is_exact
         and not travelled.escapes
         and all(meeting.unchanged and is_named(meeting.use) for meeting in travelled.meetings)
     )
@@ -788,9 +828,11 @@ def _advice(case: Case, facts: Facts) -> str:
         is_module = function is not None and function.class_role == "module"
         place = "as a buffer in `__init__`" if is_module else "on the GPU, before the loop"
         return f"Its content never changes: make it once, {place}."
-    device = f"`device={case.device}`" if case.device is not None else "`device=`"
+    device = f"device={case.device}" if case.device is not None else "device="
+    if case.content is Content.NUMBER:
+        return f"Fill it in on the GPU: `torch.full((), …, {device})`."
     numbers = "; the GPU draws other numbers" if case.content is Content.RANDOM else ""
-    return f"Pass {device} to `{ast.unparse(case.made.func)}`{numbers}."
+    return f"Pass `{device}` to `{ast.unparse(case.made.func)}`{numbers}."
 
 
 def _related(case: Case, facts: Facts) -> list[Related]:
