@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from warplint.profile.model import LineCost, Profile
-from warplint.profile.timeline import heads_of_text
 from warplint.source.diffs import moved_lines
+from warplint.source.statements import heads_of_text
 from warplint.source.text import LINE_END, SourceText
 
 # Below this likeness (difflib's ratio) an edited line is another line, and the old one is gone.

@@ -6,16 +6,14 @@ are the statement's first. Place 0 is no user frame.
 
 from __future__ import annotations
 
-import ast
 import bisect
 import itertools
-import warnings
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warplint.profile.raw import RawProcess, RawWindow
-from warplint.source.statements import statement_heads
+from warplint.source.statements import heads_of_text
 
 NOWHERE = 0
 
@@ -59,16 +57,6 @@ class Places:
             captured = self._process.sources.get(source)
             self._heads[source] = {} if captured is None else heads_of_text(captured.text)
         return self._heads[source]
-
-
-def heads_of_text(text: str) -> dict[int, int]:
-    """``statement_heads`` of a text; empty when this Python cannot parse what another one ran."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return statement_heads(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
 
 
 class ThreadLines:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from warplint.source.statements import parsed
 from warplint.source.text import LINE_END
 
 CONTEXT_LINES = 1
@@ -54,11 +54,8 @@ def _shown(text: str, line_count: int, wanted: set[int]) -> set[int]:
 
 def _headers(text: str) -> dict[int, tuple[int, ...]]:
     """For each line the lines of the ``def`` and ``class`` statements round it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return {}
     headers: dict[int, tuple[int, ...]] = {}
     # Outer definitions come before inner ones, whose lines are then extended.

@@ -7,10 +7,27 @@ statement's first line.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterable, Iterator
 
 BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers", "cases"})
 """The fields of compound statements that hold other statements."""
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The tree of a whole text; None when this Python cannot parse what another one may have run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def heads_of_text(text: str) -> dict[int, int]:
+    """``statement_heads`` of a text; empty when it does not parse."""
+    tree = parsed(text)
+    return {} if tree is None else statement_heads(tree)
 
 
 def statement_heads(tree: ast.Module) -> dict[int, int]:
