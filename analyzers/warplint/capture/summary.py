@@ -97,8 +97,6 @@ def _window(opened: dict[str, Any], closed: dict[str, Any]) -> str:
 
 
 def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:
-    price = closed["price"]
-    seconds = ", ".join(f"{part} {price[f'{part}_s']:.2f} s" for part in ("start", "inside", "stop", "write"))
     first, last = opened["step"], closed["step"]
     times = {
         "before": _median_ms(process, first - STEPS_BESIDE, first),
@@ -106,8 +104,25 @@ def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, An
         "inside": _median_ms(process, first + 1, last),
         "after": _median_ms(process, last + 1, last + 1 + STEPS_BESIDE),
     }
+    price = closed["price"]
+    seconds = [f"{part} {price[f'{part}_s']:.2f} s" for part in ("start", "stop", "write")]
+    extra_s = _extra_s(process, opened, last, times["before"])
+    if extra_s is not None:
+        seconds.insert(1, f"inside {extra_s:.2f} s extra")
     known = [f"{place} {ms:.1f} ms" for place, ms in times.items() if ms is not None]
-    return f"price: {seconds}" + (f"; median step {', '.join(known)}" if known else "")
+    return f"price: {', '.join(seconds)}" + (f"; median step {', '.join(known)}" if known else "")
+
+
+def _extra_s(
+    process: ProcessSummary, opened: dict[str, Any], last: int, before_ms: float | None
+) -> float | None:
+    """How much longer the steps inside took than as many median steps before; None where that is unknown."""
+    inside = [step for step in process.step_ends_ns if opened["step"] < step <= last]
+    if before_ms is None or not inside:
+        return None
+    spent_ns = process.step_ends_ns[max(inside)] - opened["t_ns"]
+    # A window makes no program faster: less than nothing is the steps' own scatter.
+    return float(max(0.0, spent_ns / 1e9 - len(inside) * before_ms / 1e3))
 
 
 def _median_ms(process: ProcessSummary, first: int, last: int) -> float | None:
