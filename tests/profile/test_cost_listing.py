@@ -43,7 +43,7 @@ def test_columns_give_way_in_groups_where_there_is_no_room() -> None:
         *("time", "GPU ms", "fwd", "bwd", "launches", "copies", "waits", "wait ms", "idle ms", "cause"),
     ]
     narrower = headers([FULL], 70)
-    assert "fwd" not in narrower and "bwd" not in narrower and "launches" in narrower
+    assert "fwd" in narrower and "bwd" in narrower and "launches" not in narrower
     assert headers([FULL], 25) == ["time", "GPU ms", "idle ms"]
     assert headers([FULL], 0) == ["time"]
 

@@ -45,13 +45,13 @@ def _cause(cost: LineCost, steps: int) -> str:
 COLUMNS = (
     Column("time", lambda cost, steps: share(cost.share) if cost.share >= LEAST_SHARE else "", 9),
     Column("GPU ms", lambda cost, steps: _ms(cost.busy_us, steps), 8),
-    Column("fwd", lambda cost, steps: _ms(cost.gpu_forward_us, steps), 3),
-    Column("bwd", lambda cost, steps: _ms(cost.gpu_backward_us, steps), 3),
-    Column("opt", lambda cost, steps: _ms(cost.gpu_optimizer_us, steps), 3),
-    Column("launches", lambda cost, steps: _count(cost.launches, steps), 4),
+    Column("fwd", lambda cost, steps: _ms(cost.gpu_forward_us, steps), 4),
+    Column("bwd", lambda cost, steps: _ms(cost.gpu_backward_us, steps), 4),
+    Column("opt", lambda cost, steps: _ms(cost.gpu_optimizer_us, steps), 4),
+    Column("launches", lambda cost, steps: _count(cost.launches, steps), 2),
     Column("copies", lambda cost, steps: _count(cost.copies, steps), 6),
     Column("waits", lambda cost, steps: _count(cost.waits, steps), 5),
-    Column("wait ms", lambda cost, steps: _ms(cost.wait_us, steps), 4),
+    Column("wait ms", lambda cost, steps: _ms(cost.wait_us, steps), 3),
     Column("idle ms", lambda cost, steps: _ms(cost.total_idle_us, steps), 8),
     Column("cause", _cause, 7, is_figure=False),
 )
