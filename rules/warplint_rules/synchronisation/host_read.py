@@ -490,8 +490,8 @@ def _is_inside_a_step(loop: Loop, facts: Facts) -> bool:
 def _message(node: ast.expr, read: ast.expr, facts: Facts) -> str:
     what = f"`{_short(node)}`" if node is not read else f"The test of `{_short(node)}`"
     return (
-        f"{what} makes the host wait {facts.why_hot(node)} until the GPU has done all its queued work: 3% of "
-        f"a small model's step measured on an H200, up to 50 ms a step reported. {_advice(node, read, facts)}"
+        f"{what} makes the host wait {facts.why_hot(node)} for all the work queued on the GPU (3% of a small "
+        f"model's step on an H200). {_advice(node, read, facts)}"
     )
 
 
