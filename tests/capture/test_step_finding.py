@@ -37,7 +37,7 @@ def test_an_outermost_module_call_is_a_step_of_inference(tmp_path: Path) -> None
         assert len(process.lines_of("infer")) >= 2
     else:
         assert process.opened == []
-        assert "Python 3.12" in process.notes["no-module-clock"]
+        assert "Python 3.12" in process.notes["no-steps"]
 
 
 def test_forward_passes_before_training_are_no_steps(tmp_path: Path) -> None:

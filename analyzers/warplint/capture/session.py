@@ -17,7 +17,7 @@ from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
-from warplint.capture.recorder import INFO, WARNING, Recorder
+from warplint.capture.recorder import WARNING, Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.sources import Sources
@@ -69,6 +69,7 @@ class Session:
         self._windows = 0
         self._window_kind: StepKind | None = None
         self._foreign_thread = False
+        self._counts_calls = False
         self._steps_wanted = settings.steps
         """Whole steps still to be captured."""
 
@@ -83,10 +84,7 @@ class Session:
             self._recorder.note(WARNING, "include-missing", f"--include {name}: there is no such package")
         self._around.watch.install()
         self._optimizer_clock.start()
-        if not self._module_clock.start():
-            self._recorder.note(
-                INFO, "no-module-clock", "only optimizer steps are counted: inference steps need Python 3.12"
-            )
+        self._counts_calls = self._module_clock.start()
         atexit.register(self.finish)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self._before_fork, after_in_child=self._forsake)
@@ -207,7 +205,13 @@ class Session:
         if self._windows:
             return
         steps = self._times.count
-        if not steps:
+        if not steps and not self._counts_calls:
+            code = "no-steps"
+            text = (
+                "no optimizer made a step, and steps of inference are counted from Python 3.12 on, "
+                "where sys.monitoring is free: no window was opened"
+            )
+        elif not steps:
             code, text = "no-steps", "the program made no step: no window was opened"
         elif self._foreign_thread:
             code, text = (
