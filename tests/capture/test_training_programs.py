@@ -261,3 +261,18 @@ except KeyboardInterrupt:
     done = finish(process, root)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"interrupted\n", b"")
     assert done.process.closed[0]["reason"] == "the program ended"
+
+
+def test_a_finished_window_is_announced_while_the_program_goes_on(tmp_path: Path) -> None:
+    text = f"""
+import glob, os
+{TRAINING}
+[manifest] = glob.glob(".warplint/*/run.json")
+before = os.stat(manifest).st_mtime_ns
+train(4)
+print(os.stat(manifest).st_mtime_ns > before)
+train(4)
+print(os.stat(manifest).st_mtime_ns > before)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    assert run(root, *QUICKLY, "train.py").stdout == b"False\nTrue\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
 from warplint.capture.hot_lines import HotLines
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
-from warplint.capture.layout import Record, trace_name
+from warplint.capture.layout import MANIFEST, Record, trace_name
 from warplint.capture.nvml import Nvml, NvmlUnavailable
 from warplint.capture.price import Price
 from warplint.capture.process import Rank, describe
@@ -137,6 +138,12 @@ class Window:
                 "price": {**self._price.record(), "inside_s": (t_ns - self._opened_ns) / 1e9},
             },
         )
+        self._announce()
+
+    def _announce(self) -> None:
+        """Stamp the manifest, which editors watch: the costs are there long before the program ends."""
+        with contextlib.suppress(OSError):
+            os.utime(Path(self._around.settings.folder) / MANIFEST)
 
     def abort(self) -> None:
         """Everything off after a failure, as far as it will go; what was not written is lost."""
