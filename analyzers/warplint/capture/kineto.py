@@ -42,8 +42,6 @@ class Trace:
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
         with _without_cycle_warning():
             started.prepare_trace()
-        # At stop it would turn every record into a Python object: seconds, for what the export never reads.
-        started.profiler.acc_events = False
         if _log_level() is None:
             self.notes.append("Kineto's own log lines could not be kept off standard error")
         with _quiet_kineto():
