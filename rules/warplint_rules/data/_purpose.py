@@ -30,11 +30,12 @@ OTHER_WORDS = {
 
 
 def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
-    """By the names closest to the loader: its own and its data set's, then that of the function around it."""
+    """By the nearest names: the loader's and its data set's, what that is made of, the function's."""
     near = words_of(*_targets(loader, facts), *_names(dataset))
+    made = facts.value(dataset).origin
     function = facts.function(loader)
     around = words_of(function.name) if function is not None else set()
-    for words in (near, around):
+    for words in (near, words_of(*_names(made)) if made is not None else set(), around):
         if words & OTHER_WORDS:
             return Purpose.OTHER
         if words & TRAINING_WORDS:
@@ -46,8 +47,9 @@ def purpose_of(loader: ast.Call, dataset: ast.expr, facts: Facts) -> Purpose:
 
 def keeps_order(sampler: ast.expr, facts: Facts) -> bool:
     """Whether a sampler goes through the data in order, as for evaluation."""
-    origin = facts.value(sampler).origin
-    made = origin if isinstance(origin, ast.Call) else sampler
+    made = facts.value(sampler).origin or sampler
+    if isinstance(made, ast.IfExp):
+        return keeps_order(made.body, facts) or keeps_order(made.orelse, facts)
     if not isinstance(made, ast.Call):
         return False
     name = ast.unparse(made.func).rpartition(".")[2]

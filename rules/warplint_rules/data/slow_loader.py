@@ -266,6 +266,8 @@ loaders = {"test": DataLoader(ImageFolder("photos"), batch_size=64)}
 
 
 testloader = DataLoader(ImageFolder("photos"), shuffle=True)
+photos = ImageFolder("photos/val")
+scored = DataLoader(photos, shuffle=True)
 
 
 def predict(model, folder):
@@ -333,12 +335,17 @@ def batches(data):
         Example(
             "Goes through the data in order, as for embedding or scoring all of it.",
             """\
-from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, SequentialSampler
 
 
 def all_of(data):
     order = BatchSampler(SequentialSampler(data), batch_size=8, drop_last=False)
     return DataLoader(data, batch_sampler=order)
+
+
+def share_of(data, ranks):
+    share = None if ranks == 1 else DistributedSampler(data, ranks, shuffle=False)
+    return DataLoader(data, sampler=share)
 """,
         ),
         Example(
