@@ -37,8 +37,8 @@ wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
 tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
-	.venv-3.11/bin/python -m pytest --ignore tests/e2e
-	.venv-3.12/bin/python -m pytest --ignore tests/e2e
+	.venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e
+	.venv-3.12/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e
 
 e2e: environment-3.12 ## The language server in a real editor
 	@.ci/neovim
