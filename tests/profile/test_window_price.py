@@ -86,3 +86,11 @@ def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
 )
 def test_steps_within_a_window(step_ends: list[int], expected: StepRange) -> None:
     assert StepRange.within(10, 40, step_ends) == expected
+
+
+def test_a_window_is_blamed_only_for_steps_that_are_faster_outside_it() -> None:
+    seconds = {"start_s": 0.1}
+    disturbed = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 100, 110, 120))
+    slowed_for_good = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 110, 130, 150))
+    assert any("2.0 times as long" in note for note in price(1, seconds, disturbed))
+    assert len(price(1, seconds, slowed_for_good)) == 1

@@ -120,6 +120,9 @@ class Session:
             return
         if self._state is not State.IDLE and not may_synchronize():
             return
+        # A second thread that trains beside the captured one has steps of its own.
+        if self._window is not None and not self._window.on_its_thread():
+            return
         self._times.add(t_ns)
         if self._state is State.ARMED:
             reason = self._reason_to_open()

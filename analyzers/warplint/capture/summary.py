@@ -86,7 +86,9 @@ def _sentences(process: ProcessSummary) -> list[str]:
             sentences.append(_window(opened, window))
             sentences.append(_price(process, opened, window))
     if not process.ended and len(closed) == len(process.opened):
-        sentences.append("the process was killed: steps of its last second may be missing")
+        sentences.append(
+            "the process ended without closing its capture: steps of its last second may be missing"
+        )
     return sentences + process.notes
 
 

@@ -155,6 +155,10 @@ class Window:
         with contextlib.suppress(RuntimeError):
             self._stop_trace()
 
+    def on_its_thread(self) -> bool:
+        """Whether the calling thread is the one the window was opened on."""
+        return threading.get_ident() == self._thread
+
     def ask_to_close(self, reason: str) -> None:
         """Have the stepping thread close the window at its next user line or module call."""
         if self._asked or self._timeline is None:
@@ -181,6 +185,16 @@ class Window:
                 WARNING,
                 "profiler-busy",
                 "the program runs a torch profiler of its own, which is left alone: "
+                "no operators and kernels were recorded, only lines and device samples",
+            )
+            return
+        # Kineto belongs to the thread that loaded torch: prepared on another it logs errors to the program's
+        # standard error, and beside a third it can take the process down.
+        if threading.current_thread() is not threading.main_thread():
+            recorder.note(
+                WARNING,
+                "other-thread",
+                "steps are made by a thread other than the main one: "
                 "no operators and kernels were recorded, only lines and device samples",
             )
             return

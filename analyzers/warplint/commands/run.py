@@ -17,7 +17,7 @@ from warplint.capture.command import Command, make_command
 from warplint.capture.folder import in_use, new_capture_folder, prune
 from warplint.capture.launch import NOT_EXECUTABLE, NOT_FOUND, die_as, environment_for
 from warplint.capture.launch import run as run_command
-from warplint.capture.layout import RunManifest
+from warplint.capture.layout import RAW_SUFFIX, RunManifest
 from warplint.capture.settings import DEFAULT_SECONDS, DEFAULT_STEPS, Settings
 from warplint.capture.summary import summarize
 from warplint.project.root import find_root
@@ -116,11 +116,16 @@ class Capture:
             self.manifest.write(self.folder)
         except OSError as error:
             terminal.say(f"{self.folder}: {error.strerror or error}")
-        terminal.say(str(self.folder), *(f"  {sentence}" for sentence in summarize(self.folder)))
-        terminal.say("  see it with: warplint show")
+        said = [f"  {sentence}" for sentence in summarize(self.folder)]
+        if any(self.folder.glob(f"*{RAW_SUFFIX}")):
+            terminal.say(str(self.folder), *said, "  see it with: warplint show")
+        else:
+            # Kept, it would stand before the last capture that has something to show.
+            self.discard()
+            terminal.say(*(sentence.strip() for sentence in said))
 
     def discard(self) -> None:
-        """The command could not be started: nothing is worth keeping."""
+        """Nothing was captured: nothing is worth keeping."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -64,8 +64,9 @@ def price(window: int, seconds: Mapping[str, float], steps: StepTimes) -> list[s
     if seconds:
         median = f"; median step {', '.join(times)}" if times else ""
         said.append(f"window {window} cost the program: {', '.join(parts)}{median}")
-    before, inside = medians["before"], medians["inside"]
-    if before and inside and inside > SLOWED * before:
+    before, inside, after = medians["before"], medians["inside"], medians["after"]
+    # Where the steps after it are as slow, it was not the window that slowed them.
+    if before and inside and inside > SLOWED * max(before, after or 0.0):
         said.append(
             f"steps took {inside / before:.1f} times as long inside window {window}: "
             "the capture slows the host, so idle time by launch and host is overstated"
