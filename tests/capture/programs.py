@@ -127,8 +127,12 @@ class Run:
     root: Path
 
     @property
+    def captures(self) -> list[Path]:
+        return sorted((self.root / CAPTURES_DIRECTORY).iterdir())
+
+    @property
     def folder(self) -> Path:
-        (folder,) = (self.root / CAPTURES_DIRECTORY).iterdir()
+        (folder,) = self.captures
         return folder
 
     @property

@@ -63,9 +63,19 @@ def test_a_program_ends_as_it_would(tmp_path: Path, text: str, returncode: int) 
     plainly, captured = run_plainly(root, PYTHON, "end.py"), run(root, "--", PYTHON, "end.py")
     assert captured.returncode == plainly.returncode == returncode
     assert captured.stderr == plainly.stderr
-    manifest = captured.manifest
-    assert manifest.exit_code == (returncode if returncode >= 0 else None)
-    assert manifest.signal == (-returncode if returncode < 0 else None)
+    assert captured.captures == [], "a run in which nothing was captured leaves nothing"
+
+
+@pytest.mark.parametrize(
+    ("ending", "exit_code", "number"),
+    [("sys.exit(3)", 3, None), ("os.kill(os.getpid(), 9)", None, signal.SIGKILL)],
+)
+def test_the_manifest_says_how_the_program_ended(
+    tmp_path: Path, ending: str, exit_code: int | None, number: int | None
+) -> None:
+    root = make_project(tmp_path / "project", end=f"import os, sys, torch\n{ending}\n")
+    manifest = run(root, "--", PYTHON, "end.py").manifest
+    assert (manifest.exit_code, manifest.signal) == (exit_code, number)
     assert manifest.finished is not None
 
 
