@@ -1,0 +1,1 @@
+"""What findings and costs mean together: the score of a file."""
