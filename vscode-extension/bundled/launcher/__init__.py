@@ -1,0 +1,1 @@
+"""What launch.py does on a Python that is new enough."""
