@@ -1,0 +1,57 @@
+import type { DocumentUri } from "vscode-languageserver-protocol";
+
+/** What one line cost in the newest capture. Lines count from 0. */
+export interface LineCost {
+  readonly line: number;
+  /** For example "2.1 ms · 12% · 8 waits". */
+  readonly text: string;
+  /** The line was changed since it was measured. */
+  readonly stale: boolean;
+  /** Of the captured time, 0 to 1. */
+  readonly share: number;
+}
+
+export type Band = "red" | "yellow" | "green";
+
+export interface ScorePart {
+  readonly label: string;
+  readonly points: number;
+  readonly line: number | null;
+}
+
+export interface Score {
+  readonly value: number;
+  readonly band: Band;
+  readonly summary: string;
+  readonly parts: readonly ScorePart[];
+}
+
+export interface CaptureSummary {
+  readonly name: string;
+  readonly device: string;
+  readonly steps: number;
+}
+
+/** Everything the extension draws of one open document. */
+export interface FileState {
+  readonly uri: DocumentUri;
+  readonly version: number;
+  readonly costs: readonly LineCost[];
+  /** Null for a file without GPU code. */
+  readonly score: Score | null;
+  readonly capture: CaptureSummary | null;
+}
+
+export interface RulePageParams {
+  readonly code: string;
+}
+
+export interface RulePage {
+  readonly markdown: string;
+}
+
+/** What the server may leave to this extension: it draws costs and scores, and shows rule pages. */
+export const INITIALIZATION_OPTIONS = { warplint: { draws: true, rulePages: true } } as const;
+
+export const STATE_NOTIFICATION = "warplint/state";
+export const RULE_PAGE_REQUEST = "warplint/rulePage";
