@@ -206,7 +206,7 @@ def show(folder: Path) -> Any:
 def notes(folder: Path) -> list[str]:
     """What ``warplint run`` tells about a capture: its price and its doubts."""
     code = "import sys; from pathlib import Path; from warplint.capture.summary import summarize\n"
-    code += "print('\\n'.join(summarize(Path(sys.argv[1]))))"
+    code += "print('\\n'.join(summarize(Path(sys.argv[1])).sentences))"
     return python(["-c", code, str(folder)]).splitlines()
 
 

@@ -17,6 +17,7 @@ from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
+from warplint.capture.progress import Progress
 from warplint.capture.recorder import WARNING, Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
@@ -49,6 +50,7 @@ class Session:
         self._rank = Rank.of_environment()
         path = Path(settings.folder) / raw_name(self._rank.rank, os.getpid())
         self._recorder = Recorder(path, self._recording_failed)
+        self._progress = Progress(settings, self._rank.rank)
         folders = [Path(settings.root), *filter(None, [script_folder()])]
         user_code = UserCode(folders, settings.include, Path(settings.cwd))
         self._around = Surroundings(
@@ -128,6 +130,8 @@ class Session:
             reason = self._reason_to_open()
             if reason is not None:
                 self._open_window(reason)
+            elif not self._means_to_train():
+                self._progress.waiting(self._times.count, t_ns)
         elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended():
             self._close_window("its steps were made", t_ns)
         if t_ns - self._written_ns > WRITE_STEPS_EVERY_NS:
@@ -146,14 +150,17 @@ class Session:
 
     def _reason_to_open(self) -> str | None:
         times, after = self._times, self._settings.after
-        means_to_train = self._kind is StepKind.MODULE and self._module_clock.optimizer_built
-        if means_to_train and times.count < UNUSED_OPTIMIZER_CALLS:
+        if self._means_to_train() and times.count < UNUSED_OPTIMIZER_CALLS:
             return None
         if self._windows and self._kind is self._window_kind:
             return "going on after a fork"
         if after is not None:
             return f"asked for after step {after}" if times.count >= after else None
         return reason_to_open(self._kind, times)
+
+    def _means_to_train(self) -> bool:
+        """Whether the module calls that are counted may turn out to be no steps."""
+        return self._kind is StepKind.MODULE and self._module_clock.optimizer_built
 
     def _open_window(self, reason: str) -> None:
         self._foreign_thread = not _on_python_thread()
@@ -163,6 +170,7 @@ class Session:
         self._windows += 1
         self._window_kind = self._kind
         self._write_steps()
+        self._progress.capturing(self._steps_wanted)
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
         # The window's timeline needs a tool id too.
         out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
@@ -183,6 +191,7 @@ class Session:
             except BaseException:
                 window.abort()
                 raise
+            self._progress.captured()
 
     def _foreign_profiler_starts(self) -> None:
         if self._window is not None:

@@ -16,7 +16,7 @@ DEFAULT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``folder``, ``root`` and ``cwd`` are absolute paths; ``include`` names packages that are user code."""
+    """Paths are absolute; ``include`` names packages that are user code."""
 
     folder: str
     root: str
@@ -28,6 +28,8 @@ class Settings:
     after: int | None = None
     """Open the window after this many steps; None waits until the step time has settled."""
     include: list[str] = field(default_factory=list)
+    progress: str | None = None
+    """The file that stages are told in, if any."""
 
     def dump(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))

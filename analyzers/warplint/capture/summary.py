@@ -35,12 +35,20 @@ class ProcessSummary:
     ended: bool = False
 
 
-def summarize(folder: Path) -> list[str]:
-    """Sentences for the terminal: what was captured, what was not, and what it cost."""
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``captured`` is whether lines have costs; ``sentences`` say what was captured or not, and the price."""
+
+    captured: bool
+    sentences: list[str]
+
+
+def summarize(folder: Path) -> Summary:
     files = sorted(folder.glob(f"*{RAW_SUFFIX}"))
     if not files:
-        return ["nothing was captured: no process imported torch (or Python ran with -I, -E or -S)"]
-    lines: list[str] = []
+        reason = "nothing was captured: no process imported torch (or Python ran with -I, -E or -S)"
+        return Summary(False, [reason])
+    captured, lines = False, list[str]()
     for path in files:
         try:
             process = _read(path)
@@ -49,7 +57,8 @@ def summarize(folder: Path) -> list[str]:
             continue
         named = f"rank {process.rank} (process {process.pid}): " if len(files) > 1 else ""
         lines.extend(named + sentence for sentence in _sentences(process))
-    return lines
+        captured = captured or bool(process.opened)
+    return Summary(captured, lines)
 
 
 def _read(path: Path) -> ProcessSummary:

@@ -8,18 +8,18 @@ import shutil
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warplint import __version__
-from warplint.capture import terminal
+from warplint.capture import progress, terminal
 from warplint.capture.command import Command, make_command
 from warplint.capture.folder import in_use, new_capture_folder, prune
 from warplint.capture.launch import NOT_EXECUTABLE, NOT_FOUND, die_as, environment_for
 from warplint.capture.launch import run as run_command
 from warplint.capture.layout import RAW_SUFFIX, RunManifest
 from warplint.capture.settings import DEFAULT_SECONDS, DEFAULT_STEPS, Settings
-from warplint.capture.summary import summarize
+from warplint.capture.summary import Summary, summarize
 from warplint.project.root import find_root
 
 EPILOG = """\
@@ -70,6 +70,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="charge costs to the lines of this installed package too (repeatable)",
     )
     parser.add_argument("--python", metavar="PATH", help="the Python for a command that begins with a script")
+    parser.add_argument(
+        "--progress",
+        type=_absolute,
+        metavar="FILE",
+        help="append a JSON line to this file at each stage of the run",
+    )
     parser.add_argument("--name", metavar="NAME", help="name of the capture (default: the script's)")
     parser.add_argument(
         "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="a script, or -- and any command"
@@ -82,19 +88,62 @@ def run(args: argparse.Namespace) -> int:
     if not words:
         args.parser.error("a command is missing: warplint run train.py, or warplint run -- COMMAND")
     command = make_command(words, args.python)
+    report = Report(args.progress)
     with ExitStack() as held:
-        capture = _prepare(command, args, held)
-        environment = capture.environment() if capture else os.environ
+        try:
+            capture, outcome = _prepare(command, args, held), Summary(False, [])
+        except Refused as refusal:
+            terminal.say(str(refusal))
+            capture, outcome = None, Summary(False, [str(refusal)])
+        report.started(capture)
+        environment = capture.environment(report.file) if capture else os.environ
         try:
             returncode = run_command(command.argv, environment)
         except OSError as error:
             if capture:
                 capture.discard()
-            print(f"warplint: {command.argv[0]}: {error.strerror or error}", file=sys.stderr)
-            return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-        if capture:
-            capture.finish(returncode)
+            message = f"{command.argv[0]}: {error.strerror or error}"
+            print(f"warplint: {message}", file=sys.stderr)
+            returncode = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+            outcome = Summary(False, [message])
+        else:
+            if capture:
+                outcome = capture.finish(returncode)
+        report.finished(returncode, outcome)
     return die_as(returncode)
+
+
+class Refused(Exception):
+    """Why nothing will be captured."""
+
+
+class Report:
+    """What ``--progress`` is told by us; the captured process tells the rest."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = file
+        """None when none is wanted, or it cannot be written."""
+
+    def started(self, capture: Capture | None) -> None:
+        self._tell("started", folder=str(capture.folder) if capture else None)
+
+    def finished(self, returncode: int, outcome: Summary) -> None:
+        self._tell(
+            "finished",
+            exit=returncode if returncode >= 0 else None,
+            signal=-returncode if returncode < 0 else None,
+            captured=outcome.captured,
+            said=outcome.sentences,
+        )
+
+    def _tell(self, state: str, **details: object) -> None:
+        if self.file is None:
+            return
+        try:
+            progress.append(self.file, state, **details)
+        except OSError as error:
+            terminal.say(f"no progress is told in {self.file}: {error.strerror or error}")
+            self.file = None
 
 
 @dataclass(slots=True)
@@ -105,10 +154,10 @@ class Capture:
     manifest: RunManifest
     settings: Settings
 
-    def environment(self) -> dict[str, str]:
-        return environment_for(self.settings, os.environ)
+    def environment(self, progress_file: str | None) -> dict[str, str]:
+        return environment_for(replace(self.settings, progress=progress_file), os.environ)
 
-    def finish(self, returncode: int) -> None:
+    def finish(self, returncode: int) -> Summary:
         self.manifest.finished = time.time()
         self.manifest.exit_code = returncode if returncode >= 0 else None
         self.manifest.signal = -returncode if returncode < 0 else None
@@ -116,24 +165,25 @@ class Capture:
             self.manifest.write(self.folder)
         except OSError as error:
             terminal.say(f"{self.folder}: {error.strerror or error}")
-        said = [f"  {sentence}" for sentence in summarize(self.folder)]
+        summary = summarize(self.folder)
         if any(self.folder.glob(f"*{RAW_SUFFIX}")):
+            said = [f"  {sentence}" for sentence in summary.sentences]
             terminal.say(str(self.folder), *said, "  see it with: warplint show")
         else:
             # Kept, it would stand before the last capture that has something to show.
             self.discard()
-            terminal.say(*(sentence.strip() for sentence in said))
+            terminal.say(*summary.sentences)
+        return summary
 
     def discard(self) -> None:
         """Nothing was captured: nothing is worth keeping."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Capture | None:
-    """Make the capture's folder. Says why on the terminal when there can be none."""
+def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Capture:
+    """Make the capture's folder. Raises Refused when there can be none."""
     if command.refusal is not None:
-        terminal.say(f"nothing will be captured: {command.refusal}")
-        return None
+        raise Refused(f"nothing will be captured: {command.refusal}")
     root = find_root(Path.cwd())
     manifest = RunManifest(command.argv, str(Path.cwd()), str(root), time.time(), __version__)
     try:
@@ -141,8 +191,8 @@ def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Cap
         held.enter_context(in_use(folder))
         manifest.write(folder)
     except OSError as error:
-        terminal.say(f"nothing will be captured: {error.filename or root}: {error.strerror or error}")
-        return None
+        reason = f"{error.filename or root}: {error.strerror or error}"
+        raise Refused(f"nothing will be captured: {reason}") from error
     prune(root)
     settings = Settings(
         folder=str(folder),
@@ -154,6 +204,11 @@ def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Cap
         include=args.include,
     )
     return Capture(folder, manifest, settings)
+
+
+def _absolute(text: str) -> str:
+    """The program may change its folder."""
+    return str(Path(text).absolute())
 
 
 def _natural(text: str) -> int:
