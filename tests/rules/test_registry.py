@@ -12,7 +12,7 @@ import pytest
 from warplint.static.registry import RuleError, load_rules
 
 RULE = '''
-from warplint.static.rule import At, Example, Metric, Rule, Signature, wants
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, wants
 
 
 class Sample(Rule):
@@ -35,6 +35,7 @@ class Sample(Rule):
     name = "sample-call"
     wants = wants(calls=["torch.zeros"])
     proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.LOW
     fires = (Example("A call.", "«torch.zeros(3)»"),)
     quiet = (Example("No call.", "x = 3"),)
 

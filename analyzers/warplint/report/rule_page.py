@@ -19,7 +19,8 @@ def rule_page(rule: Rule | BuiltIn) -> str:
     preview = "On trial: reported with `--preview`, or when its code is selected.\n\n" if rule.preview else ""
     examples = [_example("Reported", example) for example in rule.fires]
     examples += [_example("Not reported", example) for example in rule.quiet]
-    return title + preview + explanation(rule) + "\n\n## Examples\n\n" + "\n".join(examples)
+    risk = f"Risk: {rule.risk.value}.\n\n"
+    return title + risk + preview + explanation(rule) + "\n\n## Examples\n\n" + "\n".join(examples)
 
 
 def list_rules(rules: Iterable[Rule | BuiltIn]) -> Iterator[str]:

@@ -56,13 +56,17 @@ class Told:
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """One version of a text, analysed. ``findings`` are sorted by place; ``sites`` has those that are this
-    version's own, not those kept from before in a part that does not parse."""
+    version's own, not those kept from before in a part that does not parse. ``readable`` are the chunks that
+    rules were run on; while some chunk does not parse, ``replaced`` are those of earlier versions that are
+    gone since, so that half a word does not make the file another one."""
 
     source: SourceText
     findings: tuple[Finding, ...]
     broken: tuple[Broken, ...]
     sites: dict[Finding, Site]
     chunks: tuple[Placed, ...] = ()
+    readable: tuple[Placed, ...] = ()
+    replaced: tuple[Placed, ...] = ()
     told: Mapping[Chunk, Told] = field(default_factory=dict)
 
 
@@ -122,8 +126,18 @@ class _Run:
             tuple(broken),
             sites,
             tuple(self._chunks),
+            tuple(self._index.chunks),
+            self._replaced(),
             self._told,
         )
+
+    def _replaced(self) -> tuple[Placed, ...]:
+        previous = self._previous
+        if previous is None or all(placed.chunk.fault is None for placed in self._chunks):
+            return ()
+        present = {placed.chunk for placed in self._chunks}
+        known = [*previous.replaced, *previous.readable]
+        return tuple(placed for placed in known if placed.chunk not in present)
 
     def _chunk_findings(self, placed: Placed) -> list[tuple[Finding, Rule, ast.expr]]:
         reused = self._reused(placed)

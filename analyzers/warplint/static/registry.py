@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from warplint.static.rule import Example, Rule, Signature, Wants
+from warplint.static.rule import Example, Risk, Rule, Signature, Wants
 
 CODE = re.compile(r"WL\d{3}")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -24,6 +24,7 @@ DECLARED: dict[str, type] = {
     "name": str,
     "wants": Wants,
     "proof": Signature,
+    "risk": Risk,
     "fires": tuple,
     "quiet": tuple,
 }

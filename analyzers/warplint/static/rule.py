@@ -66,6 +66,17 @@ class Metric(str, enum.Enum):
     DATA_IDLE = "idle for data"
 
 
+class Risk(str, enum.Enum):
+    """How much of a program's GPU time is lost, at worst, where a rule's finding is true."""
+
+    HIGH = "high"
+    """It can become most of a step, or the program fails on a GPU."""
+    MEDIUM = "medium"
+    """It costs each step, mostly some percent of it; how much depends on what else the GPU waits for."""
+    LOW = "low"
+    """It is seldom measurable by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """What proves or refutes a rule's finding in a capture, and where to look for it."""
@@ -120,6 +131,7 @@ class Rule(ABC):
     name: ClassVar[str]
     wants: ClassVar[Wants]
     proof: ClassVar[Signature]
+    risk: ClassVar[Risk]
     preview: ClassVar[bool] = False
     fires: ClassVar[tuple[Example, ...]]
     quiet: ClassVar[tuple[Example, ...]]
@@ -142,6 +154,7 @@ __all__ = [
     "Metric",
     "Related",
     "Rewrite",
+    "Risk",
     "Rule",
     "Signature",
     "Verdict",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Related
-from warplint.static.rule import At, Example, Metric, Rewrite, Rule, Signature, Verdict, wants
+from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, is_off, keyword, with_keyword
 from warplint_rules._loops import loops_around
 from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
@@ -67,6 +67,7 @@ class SlowDataLoader(Rule):
     name = "slow-data-loader"
     wants = wants(calls=["torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"])
     proof = Signature(At.USES, Metric.DATA_IDLE)
+    risk = Risk.MEDIUM
 
     fires = (
         Example(

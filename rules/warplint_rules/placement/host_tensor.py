@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness, Related
-from warplint.static.rule import At, Example, Metric, Rewrite, Rule, Signature, Verdict, wants
+from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Place
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules.placement._content import (
@@ -89,6 +89,7 @@ class HostTensorInHotCode(Rule):
     name = "host-tensor-in-hot-code"
     wants = wants(calls=FACTORIES)
     proof = Signature(At.USES, Metric.PAGEABLE_COPY)
+    risk = Risk.HIGH
 
     fires = (
         Example(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Rule, Signature, Verdict, wants
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Place
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._loops import Loop, loops_around
@@ -65,6 +65,7 @@ class HostReadInHotLoop(Rule):
     name = "host-read-in-hot-loop"
     wants = wants(methods=NUMBER_READS | ARRAY_READS, builtins=CASTS | TEXTS, conditions=True, formats=True)
     proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.MEDIUM
 
     fires = (
         Example(
