@@ -7,6 +7,7 @@ from lsprotocol import types
 from warplint_server.diagnostics import diagnostics
 from warplint_server.document import Document, Results
 from warplint_server.server import WarplintServer
+from warplint_server.state import States
 from warplint_server.watch import Watch
 from warplint_server.workspace import Project
 
@@ -16,19 +17,38 @@ class Client:
 
     def __init__(self, server: WarplintServer) -> None:
         self._server = server
+        self._features = server.client_features
         self._watch = Watch(server)
+        self._states = States(server)
 
     def publish(self, document: Document, results: Results) -> None:
-        if not self._server.pulls:
-            items = diagnostics(document.uri, results, self._server.session.positions)
-            self._server.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(document.uri, items, version=document.version)
-            )
+        if not self._features.pulls:
+            self._publish(document, diagnostics(self._server, document.uri, results), document.version)
+        self.redraw(document)
+
+    def redraw(self, document: Document) -> None:
+        if self._features.draws:
+            self._states.send(document)
+
+    def withdraw(self, document: Document) -> None:
+        if not self._features.pulls:
+            self._publish(document, [], document.version)
+        if self._features.draws:
+            self._states.clear(document)
+
+    def closed(self, document: Document) -> None:
+        if not self._features.pulls:
+            self._publish(document, [], None)
+        self._states.cancel(document)
 
     def refresh(self) -> None:
         """Ask a client that pulls to do so again; to others the new results are sent when they are there."""
-        if self._server.pulls:
+        if self._features.pulls:
             self._server.workspace_diagnostic_refresh(None)
+        if self._features.refreshes_code_lenses:
+            self._server.workspace_code_lens_refresh(None)
+        if self._features.refreshes_inlay_hints and not self._features.draws:
+            self._server.workspace_inlay_hint_refresh(None)
 
     def warn(self, message: str) -> None:
         self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
@@ -39,3 +59,8 @@ class Client:
 
     def watch(self, project: Project) -> None:
         self._watch.add(project.root)
+
+    def _publish(self, document: Document, items: list[types.Diagnostic], version: int | None) -> None:
+        self._server.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(document.uri, items, version=version)
+        )

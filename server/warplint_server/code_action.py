@@ -30,7 +30,7 @@ async def code_action(server: WarplintServer, params: types.CodeActionParams) ->
         if not _asked_for(offer.kind, params.context.only):
             continue
         action = _action(server, document, results, offer)
-        if server.resolves_edits:
+        if server.client_features.resolves_edits:
             action.data = {
                 "uri": document.uri,
                 "version": document.version,
@@ -80,12 +80,11 @@ async def _made(server: WarplintServer, offer: Offer) -> tuple[Edit, ...]:
 
 
 def _action(server: WarplintServer, document: Document, results: Results, offer: Offer) -> types.CodeAction:
-    positions = server.session.positions
     return types.CodeAction(
         offer.title,
         kind=offer.kind,
         is_preferred=offer.preferred or None,
-        diagnostics=[diagnostic(document.uri, results, offer.finding, positions)] if offer.finding else None,
+        diagnostics=[diagnostic(server, document.uri, results, offer.finding)] if offer.finding else None,
     )
 
 

@@ -7,8 +7,8 @@ from lsprotocol import types
 from warplint.static.finding import Confidence, Finding
 from warplint_server.document import Results
 from warplint_server.measured import headline
-from warplint_server.positions import Positions
-from warplint_server.rule_pages import page
+from warplint_server.rule_pages import address
+from warplint_server.server import WarplintServer
 
 SOURCE = "warplint"
 SEVERITY = {
@@ -18,9 +18,10 @@ SEVERITY = {
 }
 
 
-def diagnostics(uri: str, results: Results, positions: Positions) -> list[types.Diagnostic]:
+def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
     """Every finding, and every comment for us that is not understood."""
-    findings = [diagnostic(uri, results, finding, positions) for finding in results.checked.findings]
+    positions = server.session.positions
+    findings = [diagnostic(server, uri, results, finding) for finding in results.checked.findings]
     notices = [
         types.Diagnostic(
             positions.range(results.source, notice.span),
@@ -33,15 +34,17 @@ def diagnostics(uri: str, results: Results, positions: Positions) -> list[types.
     return findings + notices
 
 
-def diagnostic(uri: str, results: Results, finding: Finding, positions: Positions) -> types.Diagnostic:
+def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Finding) -> types.Diagnostic:
     """One finding. ``data`` says what ``warplint check --format json`` would."""
+    positions = server.session.positions
     rule = results.rule(finding)
+    page = address(finding.code, rule, server.client_features.shows_rule_pages)
     return types.Diagnostic(
         positions.range(results.source, finding.span),
         _message(results, finding),
         severity=SEVERITY[finding.confidence] if rule is not None else types.DiagnosticSeverity.Error,
         code=finding.code,
-        code_description=types.CodeDescription(page(rule)) if rule is not None else None,
+        code_description=types.CodeDescription(page) if page is not None else None,
         source=SOURCE,
         related_information=[
             types.DiagnosticRelatedInformation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,11 @@ from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding
 from warplint_server.positions import Positions
+from warplint_server.settings import Settings
 from warplint_server.workspace import Measured, Project
 
 if TYPE_CHECKING:
+    from warplint.advice.score import Score
     from warplint.project.engine import Checked
     from warplint.static.rule import Rule
 
@@ -34,6 +37,7 @@ class Results:
     generation: int
     checked: Checked
     measured: Measured
+    score: Score | None = None
 
     def hold_for(self, source: SourceText) -> bool:
         """Whether these are still what there is to say of ``source``."""
@@ -54,12 +58,17 @@ class Results:
 
 
 class Document:
-    """An open Python file. ``version`` and ``source`` are the editor's; ``results`` may be of older text."""
+    """An open Python file. ``version`` and ``source`` are the editor's; ``results`` may be of older text.
 
-    def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
+    ``edited_s`` is when its text was last edited, on the event loop's clock.
+    """
+
+    def __init__(self, uri: str, path: Path, version: int, text: str, settings: Settings) -> None:
         self.uri = uri
         self.version = version
         self.source = SourceText(text, path)
+        self.settings = settings
+        self.edited_s = -math.inf
         self.results: Results | None = None
         self.analysis: asyncio.Task[None] | None = None
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Thread
 
 from lsprotocol import types
-from pygls.capabilities import get_capability
 from pygls.uris import to_fs_path
 
 from warplint import __version__
 from warplint_server.client import Client
+from warplint_server.client_features import ClientFeatures
 from warplint_server.parent import leave_with
 from warplint_server.positions import Positions
 from warplint_server.pull import pull
@@ -28,43 +28,31 @@ SETTLE_IN_S = 1.0
 
 def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     """Begin the session. pygls answers, from the features that are registered when this returns."""
-    capabilities = params.capabilities
-    server.pulls = _pulls(capabilities)
-    server.resolves_edits = "edit" in get_capability(
-        capabilities, "text_document.code_action.resolve_support.properties", []
-    )
-    if server.pulls:
+    features = server.client_features = ClientFeatures.of(params)
+    if features.pulls:
         options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
-        server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull)
+        server.answer(types.TEXT_DOCUMENT_DIAGNOSTIC, pull, options)
     encoding = types.PositionEncodingKind(server.workspace.position_encoding or "utf-16").value
-    server.session = Session(Client(server), Positions(encoding), _folders(params))
+    server.session = Session(Client(server), Positions(encoding), _folders(params), features)
     leave_with(params.process_id)
 
 
-def _pulls(capabilities: types.ClientCapabilities) -> bool:
-    """Whether to wait for the client's requests for diagnostics.
-
-    One that cannot be asked to repeat them (Neovim) would not hear of a new capture before the next edit.
-    """
-    return get_capability(capabilities, "text_document.diagnostic") is not None and bool(
-        get_capability(capabilities, "workspace.diagnostics.refresh_support", False)
-    )
-
-
-def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
+async def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
     running = f"Warplint {__version__} on Python {platform.python_version()}, {sys.executable}"
     server.window_log_message(types.LogMessageParams(types.MessageType.Info, running))
     # The first documents come now, and their findings before anything else.
     asyncio.get_running_loop().call_later(
         SETTLE_IN_S, Thread(target=_settle_in, name="warplint-settle-in", daemon=True).start
     )
+    await server.configuration.follow()
 
 
-def folders_changed(server: WarplintServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+async def folders_changed(server: WarplintServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     server.session.workspace.change_folders(
         _paths(folder.uri for folder in params.event.added),
         _paths(folder.uri for folder in params.event.removed),
     )
+    await server.configuration.ask()
 
 
 def shutdown(server: WarplintServer, params: None) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from lsprotocol import types
 
-from warplint_server import code_action, hover, lifecycle, text_sync, watch
-from warplint_server.server import WarplintServer
+from warplint_server import code_action, configuration, hover, lifecycle, rule_pages, text_sync, watch
+from warplint_server.server import Handler, WarplintServer
 from warplint_server.watch import POLL_S
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
-
-Handler = Callable[..., Any]
 
 SYNC: dict[str, Handler] = {
     types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
@@ -29,6 +26,7 @@ FEATURES: dict[str, tuple[Handler, object]] = {
     types.INITIALIZED: (lifecycle.initialized, None),
     types.SHUTDOWN: (lifecycle.shutdown, None),
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: (lifecycle.folders_changed, None),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: (configuration.configuration_changed, None),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: (watch.files_changed, None),
     types.TEXT_DOCUMENT_HOVER: (hover.hover, None),
     types.TEXT_DOCUMENT_CODE_ACTION: (
@@ -36,6 +34,7 @@ FEATURES: dict[str, tuple[Handler, object]] = {
         types.CodeActionOptions(code_action_kinds=code_action.KINDS, resolve_provider=True),
     ),
     types.CODE_ACTION_RESOLVE: (code_action.resolve, None),
+    rule_pages.RULE_PAGE: (rule_pages.rule_page, None),
 }
 
 
@@ -49,7 +48,7 @@ def serve(poll_s: float = POLL_S) -> int:
     for method, handler in SYNC.items():
         server.protocol.fm.add_builtin_feature(method, partial(handler, server))
     for method, (handler, options) in FEATURES.items():
-        server.feature(method, options)(handler)
+        server.answer(method, handler, options)
     server.start_io(sys.stdin.buffer, _protocol_output())
     return 0 if server.shut_down else 1
 

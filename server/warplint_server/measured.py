@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from warplint.profile.model import IdleCause, LineCost, Profile
+from warplint.profile.model import IdleCause, LineCost, Profile, Totals
+from warplint.report.costs_columns import LEAST_SHARE
 from warplint.report.figures import count, counted, share
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 KERNEL_NAME_WIDTH = 64
 STALE = "measured before this line was edited"
+UNITS = ((1e6, "s"), (1e3, "ms"))
+"""Units of time from the largest, with their microseconds; what is shorter is given in µs."""
 
 IDLE_LABELS = {
     IdleCause.DATA: "GPU idle, waiting for data",
@@ -69,9 +72,36 @@ def figures(cost: LineCost, steps: int, quote: Callable[[str], str]) -> list[tup
     return [*part, *((label, show(value / each)) for label, value, show in listed if value), *kernels]
 
 
+def brief(costs: Sequence[LineCost], totals: Totals, unit: str = "") -> str:
+    """Lines together in one short text for each of the steps: ``2.1 ms · 12% · 8 waits``.
+
+    The time is what the share is a share of: GPU busy and idle time, or without a GPU that of the host.
+    ``unit`` says what the time is for. Empty when the lines cost nothing.
+    """
+    each = max(totals.steps, 1)
+    if totals.on_gpu:
+        time_us, kind = sum(cost.busy_us + cost.total_idle_us for cost in costs) / each, ""
+    else:
+        time_us, kind = sum(cost.cpu_us for cost in costs) / each, " CPU"
+    part = sum(cost.share for cost in costs)
+    waits = sum(cost.waits for cost in costs) / each
+    said = [
+        f"{short_duration(time_us)}{kind}{unit}" if time_us else "",
+        share(part) if part >= LEAST_SHARE else "",
+        f"{count(waits)} {'wait' if waits == 1 else 'waits'}" if waits else "",
+    ]
+    return " · ".join(filter(None, said))
+
+
+def short_duration(us: float) -> str:
+    """``duration`` to one place after the point, or none from a hundred on."""
+    value, unit = next(((us / size_us, unit) for size_us, unit in UNITS if us >= size_us), (us, "µs"))
+    return f"{value:.1f} {unit}" if value < 99.95 else f"{value:,.0f} {unit}"
+
+
 def duration(us: float) -> str:
     """A time in the largest unit that leaves a digit before the point."""
-    for size_us, unit in ((1e6, "s"), (1e3, "ms")):
+    for size_us, unit in UNITS:
         if us >= size_us:
             return f"{us / size_us:.2f} {unit}"
     return f"{us:.1f} µs"

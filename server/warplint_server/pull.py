@@ -16,13 +16,14 @@ async def pull(
     uri = params.text_document.uri
     settled = await server.session.settled(uri)
     if settled is None:
-        if uri in server.session.documents:
+        document = server.session.documents.get(uri)
+        if document is not None and document.settings.enabled:
             # An empty answer would wipe out what the client shows.
             raise JsonRpcException(f"{uri} could not be checked", types.LSPErrorCodes.RequestFailed)
         return types.RelatedFullDocumentDiagnosticReport([])
-    document, results = settled
+    _, results = settled
     identifier = str(results.number)
     if params.previous_result_id == identifier:
         return types.RelatedUnchangedDocumentDiagnosticReport(identifier)
-    items = diagnostics(document.uri, results, server.session.positions)
+    items = diagnostics(server, uri, results)
     return types.RelatedFullDocumentDiagnosticReport(items, result_id=identifier)

@@ -1,14 +1,24 @@
-"""What a rule's own file says of it: the reason for a hover, and the page a diagnostic's code leads to."""
+"""What a rule's own file says of it: the reason for a hover, and the page a diagnostic's code leads to.
+
+``warplint/rulePage`` is the request for a page's text, of clients that show pages themselves.
+"""
 
 from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from warplint_server.server import WarplintServer
 
 if TYPE_CHECKING:
+    from warplint.project.builtin import BuiltIn
     from warplint.static.rule import Rule
 
+RULE_PAGE = "warplint/rulePage"
 REASON_HEADING = "## Why is this slow?"
 
 
@@ -21,6 +31,28 @@ def reason(rule: Rule) -> str:
     return f"{opening}\n\n{why}" if why else opening
 
 
-def page(rule: Rule) -> str:
-    """The address of the rule's file, whose docstring and examples are its documentation."""
-    return Path(inspect.getfile(type(rule))).absolute().as_uri()
+def address(code: str, rule: Rule | None, client_shows_pages: bool) -> str | None:
+    """Where a code's page is: to be asked for, or else in the rule's file, as docstring and examples."""
+    if client_shows_pages:
+        return f"warplint-rule:/{code}.md"
+    return Path(inspect.getfile(type(rule))).absolute().as_uri() if rule is not None else None
+
+
+async def rule_page(server: WarplintServer, params: Any) -> dict[str, str]:
+    """Answer ``{code}`` with ``{markdown}``: what ``warplint rule`` prints."""
+    code = getattr(params, "code", None)
+    markdown = await server.session.engine_worker.call(_page, code)
+    if markdown is None:
+        raise JsonRpcException(f"there is no rule {code!r}", types.ErrorCodes.InvalidParams)
+    return {"markdown": markdown}
+
+
+def _page(code: object) -> str | None:
+    # Imported here because loading all rules is no part of starting.
+    from warplint.project.builtin import BUILT_IN
+    from warplint.project.engine import all_rules
+    from warplint.report import rule_page
+
+    explained: list[Rule | BuiltIn] = [*BUILT_IN, *all_rules()]
+    rule = next((rule for rule in explained if rule.code == code), None)
+    return rule_page.rule_page(rule) if rule is not None else None

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from warplint import __version__
+from warplint_server.client_features import ClientFeatures
+from warplint_server.configuration import Configuration
 from warplint_server.session import Session
+
+Handler = Callable[..., Any]
 
 logger = logging.getLogger(__name__)
 
@@ -22,11 +29,13 @@ class WarplintServer(LanguageServer):
         """``poll_s`` is how often folders are looked at where no file events arrive."""
         super().__init__("warplint", __version__)
         self.poll_s = poll_s
-        self.pulls = False
-        """Whether the client asks for diagnostics; they are sent to it unasked otherwise."""
-        self.resolves_edits = False
-        """Whether the client asks for a code action's edit when the user has chosen the action."""
+        self.client_features = ClientFeatures()
+        self.configuration = Configuration(self)
         self.shut_down = False
+
+    def answer(self, method: str, handler: Handler, options: object = None) -> None:
+        """Have messages of a method answered by a function of this server and their parameters."""
+        self.feature(method, options)(partial(handler, self))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong with a message. pygls would open a window in the editor at every keystroke."""

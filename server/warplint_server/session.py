@@ -8,19 +8,28 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lsprotocol import types
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
 from warplint.project.root import PYPROJECT
 from warplint.source.text import SourceText
+from warplint_server.client_features import ClientFeatures
 from warplint_server.document import Document, Results
 from warplint_server.positions import Positions
+from warplint_server.settings import FolderSettings, Settings
 from warplint_server.worker import Worker
 from warplint_server.workspace import Project, Workspace
 
+if TYPE_CHECKING:
+    from warplint.advice.score import Score
+    from warplint.project.engine import Checked
+
 logger = logging.getLogger(__name__)
+
+SETTINGS_PATIENCE_S = 2.0
+"""How long the first documents wait for the client's settings before they are checked with the defaults."""
 
 
 class Audience(Protocol):
@@ -28,6 +37,15 @@ class Audience(Protocol):
 
     def publish(self, document: Document, results: Results) -> None:
         """There are new results of the document's present text."""
+
+    def redraw(self, document: Document) -> None:
+        """What is to be drawn of a document's results has changed."""
+
+    def withdraw(self, document: Document) -> None:
+        """Nothing is to be said of this open document any more."""
+
+    def closed(self, document: Document) -> None:
+        """The document is no longer open."""
 
     def refresh(self) -> None:
         """What was said of documents has changed without an edit."""
@@ -50,16 +68,26 @@ class Session:
     published. Captures are opened on a second worker, since joining one takes seconds.
     """
 
-    def __init__(self, audience: Audience, positions: Positions, folders: Sequence[Path]) -> None:
+    def __init__(
+        self, audience: Audience, positions: Positions, folders: Sequence[Path], features: ClientFeatures
+    ) -> None:
+        """For a client with settings, no document is looked at before ``configure`` or a while has passed."""
         self.positions = positions
         self.documents: dict[str, Document] = {}
         self.engine_worker = Worker("warplint-engine")
         self._capture_worker = Worker("warplint-captures")
         self._audience = audience
+        self._features = features
         self._loop = asyncio.get_running_loop()
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._unseen: set[Path] = set()
         self._numbers = itertools.count()
+        self._settings = FolderSettings()
+        self._configured = asyncio.Event()
+        if features.has_configuration:
+            self._loop.call_later(SETTINGS_PATIENCE_S, self._configured.set)
+        else:
+            self._configured.set()
         self.workspace = Workspace(
             folders,
             opened=lambda project: self._soon(self._opened, project),
@@ -68,20 +96,52 @@ class Session:
 
     def open(self, uri: str, path: Path, version: int, text: str) -> None:
         self.close(uri)
-        document = self.documents[uri] = Document(uri, path, version, text)
+        document = self.documents[uri] = Document(uri, path, version, text, self._settings.of(path))
         self._analyse(document)
 
     def change(self, uri: str, version: int, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
         if document := self.documents.get(uri):
             document.change(changes, version, self.positions)
-            self._analyse(document)
+            document.edited_s = self._loop.time()
+            if document.settings.enabled:
+                self._analyse(document)
 
-    def close(self, uri: str) -> Document | None:
-        """Forget a document; None when it was never one of ours."""
-        document = self.documents.pop(uri, None)
-        if document is not None and document.analysis is not None:
-            document.analysis.cancel()
-        return document
+    def close(self, uri: str) -> None:
+        """Forget a document, if it is one of ours."""
+        if document := self.documents.pop(uri, None):
+            if document.analysis is not None:
+                document.analysis.cancel()
+            self._audience.closed(document)
+
+    def configure(self, settings: FolderSettings) -> None:
+        """Take over the client's settings, and show what they change."""
+        self._settings = settings
+        changed = [it for it in self.documents.values() if it.settings != settings.of(it.path)]
+        for document in changed:
+            self._apply(document, settings.of(document.path))
+        if changed and self._configured.is_set():
+            self._audience.refresh()
+        self._configured.set()
+
+    def keep_settings(self) -> None:
+        """Go on with the settings there are."""
+        self._configured.set()
+
+    def _apply(self, document: Document, settings: Settings) -> None:
+        before, document.settings = document.settings, settings
+        if before.enabled == settings.enabled:
+            self._audience.redraw(document)
+        elif settings.enabled:
+            self._analyse(document)
+        else:
+            if document.analysis is not None:
+                document.analysis.cancel()
+            document.results = None
+            self._audience.withdraw(document)
+
+    def log(self, message: str) -> None:
+        """Tell whoever wonders why."""
+        self._audience.log(message)
 
     async def settled(self, uri: str) -> tuple[Document, Results] | None:
         """The document with results of its present text, once there are; None when there won't be any."""
@@ -142,7 +202,8 @@ class Session:
     def _renew(self, project: Project) -> None:
         """Make the results of a project's documents again."""
         for document in self.documents.values():
-            if document.results is None or document.results.project is project:
+            concerned = document.results is None or document.results.project is project
+            if concerned and document.settings.enabled:
                 self._analyse(document)
         self._audience.refresh()
 
@@ -152,6 +213,10 @@ class Session:
 
     async def _bring_up_to_date(self, document: Document) -> None:
         """Look at the document's text until what was looked at is its newest."""
+        await self._configured.wait()
+        if not document.settings.enabled:
+            self._audience.withdraw(document)
+            return
         while document.current() is None:
             source = document.source
             try:
@@ -170,4 +235,17 @@ class Session:
         generation = project.generation
         known = previous.checked if previous is not None and previous.project is project else None
         checked = project.check(source, known)
-        return Results(next(self._numbers), source, project, generation, checked, project.measured(source))
+        score = self._score(checked) if self._features.draws else None
+        measured = project.measured(source)
+        return Results(next(self._numbers), source, project, generation, checked, measured, score)
+
+    def _score(self, checked: Checked) -> Score | None:
+        """The score for a client that draws one; findings and costs are shown even if it fails."""
+        # Imported with the first document: ``initialize`` is not kept waiting.
+        from warplint.advice.score import score
+
+        try:
+            return score(checked)
+        except Exception:
+            logger.exception("%s could not be scored", checked.source.path)
+            return None

@@ -24,5 +24,4 @@ def did_change(server: WarplintServer, params: types.DidChangeTextDocumentParams
 
 
 def did_close(server: WarplintServer, params: types.DidCloseTextDocumentParams) -> None:
-    if server.session.close(params.text_document.uri) is not None and not server.pulls:
-        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
+    server.session.close(params.text_document.uri)

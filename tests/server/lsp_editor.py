@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,18 @@ class Editor:
         self.client = client
         self.published: list[types.PublishDiagnosticsParams] = []
         self.registrations: list[types.Registration] = []
+        self.states: list[Any] = []
         self.refreshes = 0
+        self.lens_refreshes = 0
+        self.hint_refreshes = 0
         self.capabilities = types.ServerCapabilities()
         self._news = asyncio.Condition()
         self._on(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, self.published.append)
         self._on(types.CLIENT_REGISTER_CAPABILITY, lambda it: self.registrations.extend(it.registrations))
         self._on(types.WORKSPACE_DIAGNOSTIC_REFRESH, self._refresh)
+        self._on(types.WORKSPACE_CODE_LENS_REFRESH, self._refresh_lenses)
+        self._on(types.WORKSPACE_INLAY_HINT_REFRESH, self._refresh_hints)
+        self._on("warplint/state", self.states.append)
         self._on(types.WINDOW_LOG_MESSAGE, client.log_messages.append)
 
     @property
@@ -52,6 +58,12 @@ class Editor:
 
     def _refresh(self, _: None) -> None:
         self.refreshes += 1
+
+    def _refresh_lenses(self, _: None) -> None:
+        self.lens_refreshes += 1
+
+    def _refresh_hints(self, _: None) -> None:
+        self.hint_refreshes += 1
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what the server tells to make a condition true."""
@@ -81,6 +93,11 @@ class Editor:
             types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
         )
 
+    def configure(self, settings: dict[str, Any], folder: Path | None = None) -> None:
+        """Change the settings of a folder, or those that hold elsewhere, and say so."""
+        self.client.set_configuration({"warplint": settings}, scope_uri=folder and folder.as_uri())
+        self.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
+
     def of(self, uri: str) -> list[types.PublishDiagnosticsParams]:
         """Everything published for a document so far."""
         return [published for published in self.published if published.uri == uri]
@@ -100,6 +117,10 @@ class Editor:
         published = found()
         assert published is not None
         return published.diagnostics
+
+    def drawn(self, uri: str) -> Any:
+        """The last ``warplint/state`` of a document; None before the first."""
+        return next((it for it in reversed(self.states) if it.uri == uri), None)
 
     async def hover(self, uri: str, line: int, character: int) -> str | None:
         """The text of a hover at a place, both from 0."""
@@ -124,6 +145,9 @@ def client_capabilities(
     *,
     pulls: bool = False,
     refreshes: bool = True,
+    configures: bool = False,
+    refreshes_costs: bool = False,
+    shows_disabled: bool = False,
     resolves: bool = False,
     watches: bool = False,
     encodings: Sequence[types.PositionEncodingKind] = (),
@@ -137,10 +161,14 @@ def client_capabilities(
             diagnostic=types.DiagnosticClientCapabilities() if pulls else None,
             hover=types.HoverClientCapabilities(content_format=formats),
             code_action=types.CodeActionClientCapabilities(
-                resolve_support=types.ClientCodeActionResolveOptions(["edit"]) if resolves else None
+                disabled_support=shows_disabled,
+                resolve_support=types.ClientCodeActionResolveOptions(["edit"]) if resolves else None,
             ),
         ),
         workspace=types.WorkspaceClientCapabilities(
+            configuration=configures,
+            code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=refreshes_costs),
+            inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=refreshes_costs),
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=refreshes),
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
@@ -155,15 +183,23 @@ async def editor(
     *folders: Path,
     capabilities: types.ClientCapabilities | None = None,
     command: Sequence[str] = SERVER,
+    settings: Mapping[Path | None, dict[str, Any]] | None = None,
+    options: dict[str, Any] | None = None,
 ) -> AsyncIterator[Editor]:
-    """Start a server for some folders, and take leave of it in good order."""
+    """Start a server for some folders, and take leave of it in good order.
+
+    ``settings`` are by folder, with None for everywhere else; ``options`` are what the client says of itself.
+    """
     client = make_test_lsp_client()
     session = Editor(client)
+    for folder, values in (settings or {}).items():
+        client.set_configuration({"warplint": values}, scope_uri=folder and folder.as_uri())
     await client.start_io(*command)
     result = await asyncio.wait_for(
         client.initialize_session(
             types.InitializeParams(
-                capabilities=capabilities or client_capabilities(),
+                capabilities=capabilities or client_capabilities(configures=settings is not None),
+                initialization_options={"warplint": options} if options else None,
                 workspace_folders=[types.WorkspaceFolder(it.as_uri(), it.name) for it in folders],
             )
         ),
