@@ -1,7 +1,7 @@
 """Makes `bundled/`, the Python half of an extension file: bundle.py INTO --wheels CACHE [--target TARGET].
 
 INTO gets the launcher, Warplint, the libraries of the server and, for a target, libcst with the native
-modules of every supported Python. pip takes the wheels, checked by hash, and CACHE keeps them for the next build.
+modules of every supported Python. pip takes the wheels, checked by hash, and CACHE keeps them for others.
 """
 
 from __future__ import annotations

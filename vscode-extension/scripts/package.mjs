@@ -2,20 +2,20 @@
 //
 // Without a target, all of them: one for each platform that libcst has wheels for, with it, and `universal` without.
 // PYTHON names the Python with pip that collects the Python half; python3 otherwise.
-import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
-import { createVSIX } from '@vscode/vsce';
-import { notices } from './notices.mjs';
-import { withInlineImages } from './readme.mjs';
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
+import { createVSIX } from "@vscode/vsce";
+import { notices } from "./notices.mjs";
+import { withInlineImages } from "./readme.mjs";
 
-const EXTENSION = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const EXTENSION = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const REPOSITORY = dirname(EXTENSION);
-const UNIVERSAL = 'universal';
-const AS_IT_IS = ['CHANGELOG.md', 'LICENSE', 'images/icon.png'];
-const NOT_SHIPPED_FIELDS = ['scripts', 'devDependencies'];
+const UNIVERSAL = "universal";
+const AS_IT_IS = ["CHANGELOG.md", "LICENSE", "images/icon.png"];
+const NOT_SHIPPED_FIELDS = ["scripts", "devDependencies"];
 const LINK_TO_SOURCE_MAP = /\n\/\/# sourceMappingURL=.*\s*$/;
 
 const KILOBYTES = 1000;
@@ -32,28 +32,28 @@ process.env.SOURCE_DATE_EPOCH ??= String(Date.UTC(2020, 0, 1) / 1000);
 const run = promisify(execFile);
 
 async function main() {
-  const { targets: platforms } = JSON.parse(await readFile(join(EXTENSION, 'scripts/targets.json'), 'utf8'));
+  const { targets: platforms } = JSON.parse(await readFile(join(EXTENSION, "scripts/targets.json"), "utf8"));
   const known = [UNIVERSAL, ...Object.keys(platforms)];
   const { values } = parseArgs({
     options: {
-      target: { type: 'string', multiple: true, default: known },
-      into: { type: 'string', default: join(REPOSITORY, 'build', 'vsix') },
+      target: { type: "string", multiple: true, default: known },
+      into: { type: "string", default: join(REPOSITORY, "build", "vsix") },
     },
   });
   const unknown = values.target.filter((target) => !known.includes(target));
   if (unknown.length > 0) {
-    throw new Error(`no target ${unknown.join(', ')}; there are ${known.join(', ')}`);
+    throw new Error(`no target ${unknown.join(", ")}; there are ${known.join(", ")}`);
   }
-  const manifest = JSON.parse(await readFile(join(EXTENSION, 'package.json'), 'utf8'));
+  const manifest = JSON.parse(await readFile(join(EXTENSION, "package.json"), "utf8"));
   await sameVersion(manifest.version);
-  await atMost(join(EXTENSION, 'dist/extension.js'), MOST_BYTES.bundle);
+  await atMost(join(EXTENSION, "dist/extension.js"), MOST_BYTES.bundle);
   for (const target of values.target) {
     await makeFile(target, manifest, resolve(values.into));
   }
 }
 
 async function makeFile(target, manifest, folder) {
-  const staged = join(folder, 'staged', target);
+  const staged = join(folder, "staged", target);
   const file = join(folder, `warplint-${manifest.version}-${target}.vsix`);
   await stage(target, manifest, staged);
   await createVSIX({
@@ -69,29 +69,29 @@ async function makeFile(target, manifest, folder) {
 /** Put together what the file will hold, and nothing else. */
 async function stage(target, manifest, staged) {
   await rm(staged, { recursive: true, force: true });
-  await mkdir(join(staged, 'dist'), { recursive: true });
-  await bundlePython(target, join(staged, 'bundled'));
+  await mkdir(join(staged, "dist"), { recursive: true });
+  await bundlePython(target, join(staged, "bundled"));
   for (const name of AS_IT_IS) {
     await cp(join(EXTENSION, name), join(staged, name));
   }
-  await writeFile(join(staged, 'package.json'), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
-  await writeFile(join(staged, 'README.md'), await withInlineImages(join(EXTENSION, 'README.md')));
-  const code = await readFile(join(EXTENSION, 'dist/extension.js'), 'utf8');
-  await writeFile(join(staged, 'dist/extension.js'), code.replace(LINK_TO_SOURCE_MAP, '\n'));
-  const projects = target === UNIVERSAL ? ['libs'] : ['libs', 'libcst'];
+  await writeFile(join(staged, "package.json"), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
+  await writeFile(join(staged, "README.md"), await withInlineImages(join(EXTENSION, "README.md")));
+  const code = await readFile(join(EXTENSION, "dist/extension.js"), "utf8");
+  await writeFile(join(staged, "dist/extension.js"), code.replace(LINK_TO_SOURCE_MAP, "\n"));
+  const projects = target === UNIVERSAL ? ["libs"] : ["libs", "libcst"];
   const text = await notices({
-    sourceMap: join(EXTENSION, 'dist/extension.js.map'),
-    nodeModules: join(REPOSITORY, 'node_modules'),
-    pythonFolders: projects.map((name) => join(staged, 'bundled', name)),
+    sourceMap: join(EXTENSION, "dist/extension.js.map"),
+    nodeModules: join(REPOSITORY, "node_modules"),
+    pythonFolders: projects.map((name) => join(staged, "bundled", name)),
   });
-  await writeFile(join(staged, 'ThirdPartyNotices.txt'), text);
+  await writeFile(join(staged, "ThirdPartyNotices.txt"), text);
 }
 
 async function bundlePython(target, into) {
-  const platform = target === UNIVERSAL ? [] : ['--target', target];
-  const wheels = ['--wheels', join(REPOSITORY, 'build', 'wheels')];
-  const { stderr } = await run(process.env.PYTHON ?? 'python3', [
-    join(EXTENSION, 'scripts/bundle.py'),
+  const platform = target === UNIVERSAL ? [] : ["--target", target];
+  const wheels = ["--wheels", join(REPOSITORY, "build", "wheels")];
+  const { stderr } = await run(process.env.PYTHON ?? "python3", [
+    join(EXTENSION, "scripts/bundle.py"),
     into,
     ...wheels,
     ...platform,
@@ -101,11 +101,11 @@ async function bundlePython(target, into) {
 
 function shipped(manifest) {
   const kept = Object.entries(manifest).filter(([field]) => !NOT_SHIPPED_FIELDS.includes(field));
-  return { ...Object.fromEntries(kept), files: ['**'] };
+  return { ...Object.fromEntries(kept), files: ["**"] };
 }
 
 async function sameVersion(version) {
-  const source = await readFile(join(REPOSITORY, 'analyzers/warplint/__init__.py'), 'utf8');
+  const source = await readFile(join(REPOSITORY, "analyzers/warplint/__init__.py"), "utf8");
   const own = /^__version__ = "(.*)"$/m.exec(source)?.[1];
   if (own !== version) {
     throw new Error(`the extension is ${version} and the Warplint in it would be ${own}`);
