@@ -1,0 +1,251 @@
+import path from "node:path";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import type { Host } from "./host.ts";
+import { SCREENSHOTS } from "./places.ts";
+import { until } from "./wait.ts";
+
+const START_MS = 90_000;
+const SCORE = "warplint.warplint.warplint.score";
+
+/** What is drawn after a line of code, and how. */
+export interface LineEnd {
+  readonly line: number;
+  readonly text: string;
+  readonly color: string;
+  readonly style: string;
+}
+
+/** One window of VS Code, used as a user would: keys, clicks, and what is to be seen. Lines count from 1. */
+export class Workbench {
+  readonly page: Page;
+  readonly #scenario: string;
+  #shots = 0;
+
+  private constructor(page: Page, scenario: string) {
+    this.page = page;
+    this.#scenario = scenario;
+    page.setDefaultTimeout(30_000);
+  }
+
+  static async open(
+    browser: BrowserContext,
+    host: Host,
+    place: string,
+    scenario: string,
+  ): Promise<Workbench> {
+    const page = await browser.newPage();
+    const kind = place.endsWith(".code-workspace") ? "workspace" : "folder";
+    await page.goto(`${host.url}/?${kind}=${place}`);
+    await page.locator(".monaco-workbench").waitFor({ timeout: START_MS });
+    await page.locator(".statusbar-item").first().waitFor({ timeout: START_MS });
+    return new Workbench(page, scenario);
+  }
+
+  close(): Promise<void> {
+    return this.page.close();
+  }
+
+  async shot(name: string): Promise<string> {
+    this.#shots += 1;
+    const number = String(this.#shots).padStart(2, "0");
+    const file = path.join(SCREENSHOTS, `${this.#scenario}-${number}-${name}.png`);
+    await this.page.screenshot({ path: file });
+    return file;
+  }
+
+  press(...keys: string[]): Promise<void> {
+    return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
+  }
+
+  // Commands and files
+
+  async command(title: string): Promise<void> {
+    await this.#choose("F1", `>${title}`, title);
+  }
+
+  /** The titles that the command palette offers for `words`. */
+  async offered(words: string): Promise<string[]> {
+    const box = await this.#quickInput("F1");
+    await box.fill(`>${words}`);
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    await rows.first().waitFor();
+    const titles = await rows.locator(".label-name").allInnerTexts();
+    await this.press("Escape");
+    return titles.map(plain);
+  }
+
+  async openFile(name: string): Promise<void> {
+    await this.#choose("Control+P", name, path.basename(name));
+    await this.tab(name).waitFor();
+    await this.page.locator(".editor-instance .view-line").first().waitFor();
+  }
+
+  tab(name: string): Locator {
+    return this.page.locator(".tab.active", { hasText: path.basename(name) });
+  }
+
+  async save(): Promise<void> {
+    await this.press("Control+S");
+    await this.page.locator(".tab.active:not(.dirty)").waitFor();
+  }
+
+  async #choose(key: string, words: string, row: string): Promise<void> {
+    const box = await this.#quickInput(key);
+    await box.fill(words);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: row }).first().click();
+    await box.waitFor({ state: "hidden" });
+  }
+
+  async #quickInput(key: string): Promise<Locator> {
+    const box = this.page.locator(".quick-input-widget input.input");
+    await this.press(key);
+    await box.waitFor();
+    return box;
+  }
+
+  // The editor
+
+  async goTo(line: number, column = 1): Promise<void> {
+    const box = await this.#quickInput("Control+G");
+    await box.fill(`:${line}:${column}`);
+    await this.press("Enter");
+    await box.waitFor({ state: "hidden" });
+    await until(`the cursor at ${line}:${column}`, async () =>
+      (await this.statusText("status.editor.selection")).startsWith(`Ln ${line}, Col ${column}`),
+    );
+  }
+
+  /** The visible text, line by line from the number that the first one has. */
+  async visibleLines(): Promise<Map<number, string>> {
+    return new Map((await this.#lines()).map(({ line, text }) => [line, text]));
+  }
+
+  async lineText(line: number): Promise<string> {
+    return (await this.visibleLines()).get(line) ?? "";
+  }
+
+  /** What is drawn after the visible lines that have something after them. */
+  async lineEnds(): Promise<LineEnd[]> {
+    return (await this.#lines()).flatMap(({ line, end }) => (end === null ? [] : [{ line, ...end }]));
+  }
+
+  async lineEnd(line: number): Promise<LineEnd | undefined> {
+    return (await this.lineEnds()).find((end) => end.line === line);
+  }
+
+  squiggles(kind: "error" | "warning" | "info" = "warning"): Locator {
+    return this.page.locator(`.editor-instance .squiggly-${kind}`);
+  }
+
+  async lenses(): Promise<string[]> {
+    return (await this.page.locator(".codelens-decoration").allInnerTexts()).map(plain).filter(Boolean);
+  }
+
+  /** The hover at a place, once it says `words`. */
+  async hover(line: number, column: number, words: string | RegExp): Promise<Locator> {
+    await this.goTo(line, column);
+    await this.press("Control+K", "Control+I");
+    const hover = this.page.locator(".monaco-hover:not(.hidden)", { hasText: words }).first();
+    await hover.waitFor();
+    return hover;
+  }
+
+  // Quick fixes
+
+  /** The menu of code actions at a place; its rows, and disabled ones with `.option-disabled`. */
+  async codeActions(line: number, column: number): Promise<Locator> {
+    await this.goTo(line, column);
+    await this.press("Control+.");
+    const rows = this.page.locator(".action-widget .monaco-list-row");
+    await rows.first().waitFor();
+    return rows;
+  }
+
+  // The rest of the window
+
+  async problems(): Promise<string[]> {
+    await this.command("Problems: Focus on Problems View");
+    const rows = this.page.locator(".markers-panel .monaco-list-row");
+    await rows.first().waitFor();
+    return (await rows.allInnerTexts()).map(plain);
+  }
+
+  status(id: string): Locator {
+    return this.page.locator(`.statusbar-item[id="${id}"]`);
+  }
+
+  async statusText(id: string): Promise<string> {
+    const item = this.status(id);
+    return (await item.count()) > 0 ? plain(await item.first().innerText()) : "";
+  }
+
+  get score(): Locator {
+    return this.status(SCORE);
+  }
+
+  scoreText(): Promise<string> {
+    return this.statusText(SCORE);
+  }
+
+  /** What the language status says of Warplint, read from its pop-up. */
+  async languageStatus(): Promise<string> {
+    await this.status("status.languageStatus").first().hover();
+    const popup = this.page.locator(".monaco-hover .hover-language-status", { hasText: "Warplint" });
+    await popup.first().waitFor();
+    return plain((await popup.allInnerTexts()).join(" · "));
+  }
+
+  async notifications(): Promise<string[]> {
+    return (await this.page.locator(".notification-list-item-message").allInnerTexts()).map(plain);
+  }
+
+  async dismissNotifications(): Promise<void> {
+    await this.command("Notifications: Clear All Notifications");
+  }
+
+  /** The visible rows of the terminal. */
+  async terminalText(): Promise<string> {
+    return (await this.page.locator(".terminal-wrapper.active .xterm-rows > div").allInnerTexts())
+      .map(plain)
+      .join("\n");
+  }
+
+  #lines(): Promise<{ line: number; text: string; end: Omit<LineEnd, "line"> | null }[]> {
+    return this.page.evaluate(() => {
+      const editor = document.querySelector(".editor-group-container.active .monaco-editor");
+      const tops = (selector: string) =>
+        [...(editor?.querySelectorAll<HTMLElement>(selector) ?? [])].map((element) => ({
+          top: Math.round(element.getBoundingClientRect().top),
+          element,
+        }));
+      const numbers = new Map(
+        tops(".margin .line-numbers").map(({ top, element }) => [top, Number(element.textContent)]),
+      );
+      const after = (line: HTMLElement) => {
+        for (const span of line.querySelectorAll("span")) {
+          const style = getComputedStyle(span, "::after");
+          if (style.content.startsWith('"') && style.content !== '""') {
+            const text = JSON.parse(style.content).replaceAll("\u00a0", " ").trim();
+            return { text, color: style.color, style: style.fontStyle };
+          }
+        }
+        return null;
+      };
+      return tops(".view-lines .view-line")
+        .flatMap(({ top, element }) => {
+          const line = numbers.get(top);
+          const text = (element.textContent ?? "").replaceAll("\u00a0", " ");
+          return line === undefined ? [] : [{ line, text, end: after(element) }];
+        })
+        .sort((a, b) => a.line - b.line);
+    });
+  }
+}
+
+/** Text as it reads: single spaces, no private-use characters, which icons are drawn with. */
+export function plain(text: string): string {
+  return text
+    .replaceAll(/[\u00a0\u200b\s]+/g, " ")
+    .replaceAll(/[\ue000-\uf8ff]/g, "")
+    .trim();
+}

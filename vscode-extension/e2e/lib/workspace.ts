@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { CHECKOUT } from "./places.ts";
+
+const H200_CAPTURE = path.join(CHECKOUT, "tests", "profile", "data", "h200-unet3d.tar.xz");
+
+/** A temporary folder to open in VS Code. */
+export class Workspace {
+  readonly folder = mkdtempSync(path.join(os.tmpdir(), "warplint-workspace-"));
+
+  /** A copy of an example of this checkout. */
+  static example(name: string): Workspace {
+    const workspace = new Workspace();
+    cpSync(path.join(CHECKOUT, "examples", name), workspace.folder, {
+      recursive: true,
+      filter: (source) => !source.includes(".warplint"),
+    });
+    return workspace;
+  }
+
+  /** A folder of these files. */
+  static of(files: Readonly<Record<string, string>>): Workspace {
+    const workspace = new Workspace();
+    for (const [file, text] of Object.entries(files)) {
+      workspace.write(file, text);
+    }
+    return workspace;
+  }
+
+  path(file: string): string {
+    return path.join(this.folder, file);
+  }
+
+  write(file: string, text: string): void {
+    mkdirSync(path.dirname(this.path(file)), { recursive: true });
+    writeFileSync(this.path(file), text);
+  }
+
+  read(file: string): string {
+    return readFileSync(this.path(file), "utf8");
+  }
+
+  /** The number, from 1, of the only line that has `code` in it. */
+  lineOf(file: string, code: string): number {
+    const found = this.read(file)
+      .split("\n")
+      .flatMap((text, index) => (text.includes(code) ? [index + 1] : []));
+    const [line] = found;
+    if (line === undefined || found.length > 1) {
+      throw new Error(`${code} is on ${found.length} lines of ${file}`);
+    }
+    return line;
+  }
+
+  /** Put the capture that was made of examples/unet3d on an H200 here. */
+  addH200Capture(): void {
+    const captures = this.path(".warplint");
+    mkdirSync(captures, { recursive: true });
+    execFileSync("tar", ["--extract", "--xz", "--file", H200_CAPTURE, "--directory", captures]);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
