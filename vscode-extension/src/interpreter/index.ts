@@ -1,0 +1,134 @@
+import { join } from "node:path";
+import * as vscode from "vscode";
+import { folderUris, type InterpreterSetting, importStrategy, SETTINGS } from "../settings";
+import { type Candidate, type Failure, SOURCE_NAMES } from "./candidate";
+import { type Choice, choose } from "./choose";
+import type { Launcher } from "./launcher";
+import { probe, Unusable, type Working } from "./probe";
+import { proposals } from "./proposals";
+import { PythonExtensions } from "./pythonExtensions";
+
+/** A Python that works, and what it runs: `PYTHON …launcherArguments(launcher, COMMAND…)`. */
+export interface Interpreter extends Candidate {
+  readonly launcher: Launcher;
+  readonly report: Working;
+}
+
+/** Finds the interpreters for the server and for programs, and says when it may find others. */
+export class Interpreters implements vscode.Disposable {
+  readonly #extensions: PythonExtensions;
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #known = new Map<string, Working>();
+  readonly #subscriptions: vscode.Disposable[];
+
+  /** What `forServer` finds may have changed. */
+  readonly onDidChange = this.#changed.event;
+
+  constructor(
+    private readonly extensionPath: string,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.#extensions = new PythonExtensions(log);
+    const announce = () => this.#changed.fire();
+    this.#subscriptions = [
+      this.#changed,
+      this.#extensions,
+      this.#extensions.onDidChange(announce),
+      vscode.workspace.onDidGrantWorkspaceTrust(announce),
+      vscode.workspace.onDidChangeWorkspaceFolders(announce),
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (
+          [SETTINGS.importStrategy, SETTINGS.serverInterpreter].some((name) =>
+            change.affectsConfiguration(name),
+          )
+        ) {
+          announce();
+        }
+      }),
+    ];
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.#subscriptions).dispose();
+  }
+
+  /** Ask every interpreter again what it runs: packages may have been installed since. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** One server serves all folders, so the first folder for which an interpreter works decides. */
+  forServer(): Promise<Choice<Interpreter>> {
+    const folders = folderUris();
+    return this.#choose(SETTINGS.serverInterpreter, folders.length > 0 ? folders : [undefined]);
+  }
+
+  /**
+   * The Python that runs a program to be profiled.
+   *
+   * Only the PATH is searched for another where one does not work: a program must not run, unasked, in
+   * another environment than the one that was chosen for it. Rejects with `Unusable`, which says the remedy.
+   */
+  async programInterpreter(resource: vscode.Uri): Promise<Interpreter> {
+    this.forget();
+    const setting = SETTINGS.programInterpreter;
+    const { chosen, failures } = await this.#choose(setting, [resource]);
+    const decisive = failures.find(({ source }) => source !== "path");
+    if (decisive !== undefined) {
+      throw new Unusable(failureInWords(decisive, setting));
+    }
+    if (chosen === undefined) {
+      throw new Unusable(
+        `No Python 3.10 or newer was found to run the program with. Name one in the setting "${setting}".`,
+      );
+    }
+    return chosen;
+  }
+
+  async #choose(
+    setting: InterpreterSetting,
+    resources: readonly (vscode.Uri | undefined)[],
+  ): Promise<Choice<Interpreter>> {
+    const launcher: Launcher = {
+      script: join(this.extensionPath, "bundled", "launch.py"),
+      strategy: importStrategy(),
+      isolated: !vscode.workspace.isTrusted,
+    };
+    const choice = await choose(
+      proposals(setting, resources, this.#extensions, this.log),
+      async (candidate) => ({
+        ...candidate,
+        launcher,
+        report: await this.#probe(candidate.path, launcher),
+      }),
+    );
+    for (const failure of choice.failures) {
+      this.log.warn(failureInWords(failure, setting));
+    }
+    return choice;
+  }
+
+  async #probe(python: string, launcher: Launcher): Promise<Working> {
+    const key = JSON.stringify([python, launcher]);
+    const report = this.#known.get(key) ?? (await probe(python, launcher));
+    this.#known.set(key, report);
+    return report;
+  }
+}
+
+/** Why a source's interpreter is not used, with the setting that is the remedy. */
+export function failureInWords({ source, reason }: Failure, setting: InterpreterSetting): string {
+  const whose: Record<Failure["source"], string> = {
+    setting: `The Python in the setting "${setting}" cannot be used`,
+    environments: `The environment selected in the ${SOURCE_NAMES.environments} cannot be used`,
+    python: `The environment selected in the ${SOURCE_NAMES.python} cannot be used`,
+    path: "A Python on the PATH cannot be used",
+  };
+  const remedy: Record<Failure["source"], string> = {
+    setting: "Correct the setting, or clear it.",
+    environments: `Select another environment, or name a Python in the setting "${setting}".`,
+    python: `Select another environment, or name a Python in the setting "${setting}".`,
+    path: `Name another in the setting "${setting}".`,
+  };
+  return `${whose[source]}: ${reason} ${remedy[source]}`;
+}

@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { dirname } from "node:path";
+import { createInterface } from "node:readline";
+import { type Resolution, serverArguments } from "./resolution";
+
+/** As much of what a server said last as helps to see why it died. */
+const LAST_LINES = 20;
+/** Time for a server that was told to leave. */
+const LEAVE_MS = 2_000;
+
+/** One process of the server. */
+export class ServerProcess {
+  readonly child: ChildProcess;
+  /** Settles with how it ended, in words, once it has. */
+  readonly ended: Promise<string>;
+  readonly #said: string[] = [];
+
+  /** `hear` is given what it writes to standard error, line by line. */
+  constructor(resolution: Resolution, hear: (line: string) => void) {
+    // Not in the workspace: nothing there may be taken for a module, a version file or an environment's .env.
+    this.child = spawn(resolution.path, serverArguments(resolution), {
+      cwd: dirname(resolution.launcher.script),
+      stdio: "pipe",
+      windowsHide: true,
+    });
+    if (this.child.stderr !== null) {
+      createInterface({ input: this.child.stderr }).on("line", (line) => {
+        this.#said.push(line);
+        this.#said.splice(0, this.#said.length - LAST_LINES);
+        hear(line);
+      });
+    }
+    this.ended = new Promise((resolve) => {
+      this.child.once("error", (error) => resolve(error.message));
+      this.child.once("close", (code, signal) => resolve(this.#inWords(code, signal)));
+    });
+  }
+
+  kill(): void {
+    this.child.kill("SIGKILL");
+  }
+
+  /** Settles once it has left, for which it has a moment. */
+  async leave(): Promise<void> {
+    const limit = setTimeout(() => this.kill(), LEAVE_MS);
+    await this.ended;
+    clearTimeout(limit);
+  }
+
+  #inWords(code: number | null, signal: NodeJS.Signals | null): string {
+    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    const last = this.#said.at(-1);
+    return last === undefined ? how : `${how}: ${last}`;
+  }
+}

@@ -1,0 +1,52 @@
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import type { Surroundings } from "./interpreter/expand";
+import type { ImportStrategy } from "./interpreter/launcher";
+
+export const SECTION = "warplint";
+
+/** The settings by their full names, as in `package.json` and in the settings editor. */
+export const SETTINGS = {
+  importStrategy: "warplint.importStrategy",
+  serverInterpreter: "warplint.server.interpreter",
+  programInterpreter: "warplint.program.interpreter",
+} as const;
+
+export type InterpreterSetting = typeof SETTINGS.serverInterpreter | typeof SETTINGS.programInterpreter;
+
+/** An interpreter setting that is set, and where what it says is to be understood. */
+export interface InterpreterValue {
+  readonly written: string;
+  readonly surroundings: Surroundings;
+}
+
+/** An untrusted workspace gets the bundled Warplint, whose code nobody can have changed. */
+export function importStrategy(): ImportStrategy {
+  const wanted = vscode.workspace.getConfiguration().get<ImportStrategy>(SETTINGS.importStrategy);
+  return vscode.workspace.isTrusted && wanted !== "useBundled" ? "fromEnvironment" : "useBundled";
+}
+
+export function interpreterValue(
+  setting: InterpreterSetting,
+  resource: vscode.Uri | undefined,
+): InterpreterValue | undefined {
+  const written = vscode.workspace.getConfiguration(undefined, resource ?? null).get<string>(setting, "");
+  const folder = resource && vscode.workspace.getWorkspaceFolder(resource);
+  return written.trim() === ""
+    ? undefined
+    : {
+        written,
+        surroundings: {
+          workspaceFolder: folder?.uri.fsPath,
+          userHome: homedir(),
+          environment: process.env,
+        },
+      };
+}
+
+/** The folders' places on disk; one that has none is served by nothing here. */
+export function folderUris(): vscode.Uri[] {
+  return (vscode.workspace.workspaceFolders ?? [])
+    .map(({ uri }) => uri)
+    .filter(({ scheme }) => scheme === "file");
+}
