@@ -17,8 +17,13 @@ export function reachesInto(path: string, folders: readonly string[]): boolean {
 
 /** Whether a path is a folder or lies in it, as written. */
 export function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path);
+  const way = relative(comparable(folder), comparable(path));
   return way === "" || !(way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way));
+}
+
+/** macOS takes names for the same that differ in case or in how accents are encoded; Windows' `relative` does. */
+function comparable(path: string): string {
+  return process.platform === "darwin" ? path.normalize("NFC").toLowerCase() : path;
 }
 
 function passesThrough(path: string, folders: readonly string[]): boolean {
@@ -28,7 +33,7 @@ function passesThrough(path: string, folders: readonly string[]): boolean {
 /** The path as written, and every place that the system visits on its way to the file, link by link. */
 function placesOnTheWay(path: string): string[] {
   const written = resolve(path);
-  const places = [written];
+  const places = [written, realPath(written)];
   let here = parse(written).root;
   let ahead = namesIn(written);
   let links = 0;
@@ -58,11 +63,11 @@ function namesIn(path: string): string[] {
 }
 
 function linkTarget(path: string): string | undefined {
-  return unlessMissing(() => (lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined));
+  return ifReadable(() => (lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined));
 }
 
 function realPath(path: string): string {
-  return unlessMissing(() => realpathSync(path)) ?? resolve(path);
+  return ifReadable(() => realpathSync.native(path)) ?? resolve(path);
 }
 
 function basesOf(interpreter: string): string[] {
@@ -70,22 +75,16 @@ function basesOf(interpreter: string): string[] {
   return [...folders]
     .flatMap((folder) => [join(folder, "pyvenv.cfg"), join(dirname(folder), "pyvenv.cfg")])
     .flatMap((file) => {
-      const base = BASE_OF_ENVIRONMENT.exec(unlessMissing(() => readFileSync(file, "utf8")) ?? "")?.[1];
+      const base = BASE_OF_ENVIRONMENT.exec(ifReadable(() => readFileSync(file, "utf8")) ?? "")?.[1];
       return base === undefined ? [] : [base];
     });
 }
 
-function unlessMissing<T>(read: () => T): T | undefined {
+/** What cannot be read here cannot be read by an interpreter either, which is run by the same user. */
+function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read();
-  } catch (error) {
-    if (isMissing(error)) {
-      return undefined;
-    }
-    throw error;
+  } catch {
+    return undefined;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
