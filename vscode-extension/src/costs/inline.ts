@@ -1,0 +1,79 @@
+import * as vscode from "vscode";
+import { type Drawing, type DrawnCost, drawingOf, NOTHING, sameDrawing } from "./drawing";
+import type { FileStates } from "./states";
+
+const STALE = "Measured before this line was edited.";
+
+/** What was drawn in an editor, and for which version of its text. */
+interface Drawn {
+  readonly drawing: Drawing;
+  readonly version: number;
+}
+
+/** Draws at the ends of lines what they cost. The texts move with the lines by themselves. */
+export function registerInlineCosts(context: vscode.ExtensionContext, states: FileStates): void {
+  const fresh = decorationType("warplint.costForeground", "normal");
+  const stale = decorationType("warplint.staleCostForeground", "italic");
+  const drawn = new WeakMap<vscode.TextEditor, Drawn>();
+
+  const draw = (editor: vscode.TextEditor): void => {
+    const { document } = editor;
+    const last = drawn.get(editor);
+    const state = states.of(document);
+    // What stands there now stays while the state of the present text is on its way.
+    if (state !== undefined && state.version < document.version) {
+      return;
+    }
+    const drawing = state === undefined || !inMainEditor(editor) ? NOTHING : drawingOf(state.costs);
+    const unmoved = last === undefined ? drawing === NOTHING : last.version === document.version;
+    if (unmoved && sameDrawing(last?.drawing ?? NOTHING, drawing)) {
+      return;
+    }
+    editor.setDecorations(
+      fresh,
+      drawing.fresh.map((cost) => decoration(document, cost)),
+    );
+    editor.setDecorations(
+      stale,
+      drawing.stale.map((cost) => decoration(document, cost, STALE)),
+    );
+    drawn.set(editor, { drawing, version: document.version });
+  };
+  const drawAll = (): void => vscode.window.visibleTextEditors.forEach(draw);
+
+  context.subscriptions.push(
+    fresh,
+    stale,
+    states.onDidChange(drawAll),
+    vscode.window.onDidChangeVisibleTextEditors(drawAll),
+    vscode.window.onDidChangeTextEditorViewColumn(drawAll),
+  );
+  drawAll();
+}
+
+/** Not one side of a diff, nor a peek. */
+function inMainEditor(editor: vscode.TextEditor): boolean {
+  return editor.viewColumn !== undefined;
+}
+
+function decorationType(color: string, fontStyle: string): vscode.TextEditorDecorationType {
+  return vscode.window.createTextEditorDecorationType({
+    // At the line's end wherever that moves to; the range itself is at the line's start.
+    isWholeLine: true,
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+    after: { color: new vscode.ThemeColor(color), fontStyle, margin: "0 0 0 3em" },
+  });
+}
+
+function decoration(
+  document: vscode.TextDocument,
+  { line, text }: DrawnCost,
+  hoverMessage?: string,
+): vscode.DecorationOptions {
+  const start = document.lineAt(line).firstNonWhitespaceCharacterIndex;
+  return {
+    range: new vscode.Range(line, start, line, start + 1),
+    renderOptions: { after: { contentText: text } },
+    ...(hoverMessage === undefined ? {} : { hoverMessage }),
+  };
+}

@@ -1,0 +1,97 @@
+import * as vscode from "vscode";
+import type { FileStates } from "../costs/states";
+import type { Score } from "../protocol";
+import { SCORE_PAGE } from "../rules/addresses";
+import { itemLabel, itemText, signed, tooltip } from "./scoreText";
+
+const SHOW = "warplint.score.show";
+const SHOW_PARTS = "warplint.showScoreParts";
+/** Editors that take the focus without being the file that is worked on. */
+const BESIDE = new Set(["output", "debug", "comment"]);
+
+const BACKGROUNDS = {
+  red: new vscode.ThemeColor("statusBarItem.errorBackground"),
+  yellow: new vscode.ThemeColor("statusBarItem.warningBackground"),
+  green: undefined,
+} as const;
+
+/** The score of the file in the active editor, in the status bar. */
+export function registerScore(context: vscode.ExtensionContext, states: FileStates): void {
+  // Left of the cursor's position.
+  const item = vscode.window.createStatusBarItem("warplint.score", vscode.StatusBarAlignment.Right, 101);
+  item.name = "Warplint: GPU-Friendliness Score";
+  item.command = SHOW_PARTS;
+
+  let editor = vscode.window.activeTextEditor;
+  let shown: Score | undefined;
+
+  const update = (): void => {
+    const score = scoreToShow(editor?.document, states);
+    if (score === undefined || editor === undefined) {
+      shown = undefined;
+      item.hide();
+    } else if (score !== shown) {
+      shown = score;
+      draw(item, score, editor.document.uri);
+      item.show();
+    }
+  };
+  const follow = (active: vscode.TextEditor | undefined): void => {
+    if (active === undefined || !BESIDE.has(active.document.uri.scheme)) {
+      editor = active;
+      update();
+    }
+  };
+
+  context.subscriptions.push(
+    item,
+    states.onDidChange(update),
+    vscode.window.onDidChangeActiveTextEditor(follow),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(SHOW)) {
+        update();
+      }
+    }),
+    vscode.commands.registerCommand(SHOW_PARTS, () => {
+      if (shown !== undefined && editor !== undefined) {
+        return showParts(shown, editor.document);
+      }
+      return undefined;
+    }),
+  );
+  update();
+}
+
+function scoreToShow(document: vscode.TextDocument | undefined, states: FileStates): Score | undefined {
+  if (document?.languageId !== "python" || !vscode.workspace.getConfiguration().get(SHOW, true)) {
+    return undefined;
+  }
+  return states.of(document)?.score ?? undefined;
+}
+
+function draw(item: vscode.StatusBarItem, score: Score, uri: vscode.Uri): void {
+  item.text = itemText(score);
+  item.backgroundColor = BACKGROUNDS[score.band];
+  item.color = score.band === "green" ? new vscode.ThemeColor("warplint.goodScoreForeground") : undefined;
+  item.accessibilityInformation = { label: itemLabel(score), role: "button" };
+  const place = (line: number) => uri.with({ fragment: `L${line + 1}` }).toString();
+  const markdown = new vscode.MarkdownString(tooltip(score, place, SCORE_PAGE.toString()), true);
+  item.tooltip = markdown;
+}
+
+/** For the keyboard what the tooltip's links are for the mouse. */
+async function showParts({ value, summary, parts }: Score, document: vscode.TextDocument): Promise<void> {
+  const choices = parts.map(({ label, points, line }) => ({
+    label: `${signed(points)}  ${label}`,
+    line,
+    ...(line === null ? {} : { description: `line ${line + 1}` }),
+  }));
+  const chosen = await vscode.window.showQuickPick(choices, {
+    title: `GPU-friendliness: ${value} of 100`,
+    placeHolder: summary,
+  });
+  if (chosen !== undefined && chosen.line !== null) {
+    const selection = new vscode.Range(chosen.line, 0, chosen.line, 0);
+    await vscode.window.showTextDocument(document, { selection });
+  }
+}
