@@ -20,7 +20,7 @@ def test_every_rule_is_listed_on_a_line(warplint: CommandLine) -> None:
 def test_a_rule_is_explained_with_its_examples(warplint: CommandLine, code: str) -> None:
     rule = next(rule for rule in load_rules() if rule.code == code)
     page = warplint("rule", code).stdout
-    assert page.startswith(f"# {code} {rule.name}\n")
+    assert page.startswith(f"# {code} {rule.name}\n\nRisk: {rule.risk.value}.\n")
     for heading in (
         "## Why is this slow?",
         "## When it stays silent",

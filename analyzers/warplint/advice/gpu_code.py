@@ -28,8 +28,8 @@ STEPS = words(
 )
 """What runs steps, or surrounds them. Source: the documentation of PyTorch and of these libraries."""
 
-DESCRIPTIONS = words("torch.device torch.dtype")
-"""Calls under ``torch`` that name things and compute nothing."""
+DESCRIPTIONS = tuple(words("torch.device torch.dtype torch.version. torch.xpu. torch.mps. torch.accelerator."))
+"""Beginnings of names under ``torch`` whose calls name or look up things, and compute nothing."""
 
 
 def works_on_gpu(index: Index, facts: Facts) -> bool:
@@ -94,6 +94,6 @@ def _loads_model(name: str) -> bool:
 def _gives_tensors_or_modules(name: str) -> bool:
     return (
         name.startswith("torch.")
-        and not name.startswith(torch_functions.NOT_TENSORS)
-        and name not in torch_functions.NUMBERS | DESCRIPTIONS
+        and not name.startswith((*torch_functions.NOT_TENSORS, *DESCRIPTIONS))
+        and name not in torch_functions.NUMBERS
     )
