@@ -28,7 +28,9 @@ STEPS = words(
 )
 """What runs steps, or surrounds them. Source: the documentation of PyTorch and of these libraries."""
 
-DESCRIPTIONS = tuple(words("torch.device torch.dtype torch.version. torch.xpu. torch.mps. torch.accelerator."))
+DESCRIPTIONS = tuple(
+    words("torch.device torch.dtype torch.version. torch.xpu. torch.mps. torch.accelerator.")
+)
 """Beginnings of names under ``torch`` whose calls name or look up things, and compute nothing."""
 
 
