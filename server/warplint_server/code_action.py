@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from warplint.source.span import Span
 from warplint.static.finding import Edit
+from warplint_server import fixing
 from warplint_server.diagnostics import diagnostic
 from warplint_server.document import Document, Results
 from warplint_server.offers import FIX_ALL, Offer, offered
@@ -25,11 +26,16 @@ async def code_action(server: WarplintServer, params: types.CodeActionParams) ->
         return []
     document, results = settled
     where = server.session.positions.span(results.source, params.range)
+    unfixable = fixing.missing()
     actions = []
     for index, offer in enumerate(offered(results, where)):
         if not _asked_for(offer.kind, params.context.only):
             continue
         action = _action(server, document, results, offer)
+        if unfixable and offer.rewrites:
+            if server.client_features.shows_disabled_actions:
+                actions.append(_disabled(action, unfixable))
+            continue
         if server.client_features.resolves_edits:
             action.data = {
                 "uri": document.uri,
@@ -86,6 +92,13 @@ def _action(server: WarplintServer, document: Document, results: Results, offer:
         is_preferred=offer.preferred or None,
         diagnostics=[diagnostic(server, document.uri, results, offer.finding)] if offer.finding else None,
     )
+
+
+def _disabled(action: types.CodeAction, reason: str) -> types.CodeAction:
+    """An action that is shown with the reason why it cannot be chosen."""
+    action.disabled = types.CodeActionDisabled(reason)
+    action.is_preferred = None
+    return action
 
 
 def _workspace_edit(

@@ -15,8 +15,10 @@ from lsprotocol import types
 from pygls.uris import to_fs_path
 
 from warplint import __version__
+from warplint_server import fixing
 from warplint_server.client import Client
 from warplint_server.client_features import ClientFeatures
+from warplint_server.inlay_hint import inlay_hint
 from warplint_server.parent import leave_with
 from warplint_server.positions import Positions
 from warplint_server.pull import pull
@@ -32,6 +34,8 @@ def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     if features.pulls:
         options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
         server.answer(types.TEXT_DOCUMENT_DIAGNOSTIC, pull, options)
+    if not features.draws:
+        server.answer(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hint)
     encoding = types.PositionEncodingKind(server.workspace.position_encoding or "utf-16").value
     server.session = Session(Client(server), Positions(encoding), _folders(params), features)
     leave_with(params.process_id)
@@ -73,6 +77,7 @@ def _paths(uris: Iterable[str]) -> list[Path]:
 
 def _settle_in() -> None:
     """Import what only fixes need, and spare the collector from walking through modules at every edit."""
-    importlib.import_module("libcst")
+    if fixing.missing() is None:
+        importlib.import_module("libcst")
     gc.collect()
     gc.freeze()

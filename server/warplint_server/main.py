@@ -10,7 +10,16 @@ from typing import BinaryIO
 
 from lsprotocol import types
 
-from warplint_server import code_action, configuration, hover, lifecycle, rule_pages, text_sync, watch
+from warplint_server import (
+    code_action,
+    code_lens,
+    configuration,
+    hover,
+    lifecycle,
+    rule_pages,
+    text_sync,
+    watch,
+)
 from warplint_server.server import Handler, WarplintServer
 from warplint_server.watch import POLL_S
 
@@ -33,6 +42,7 @@ FEATURES: dict[str, tuple[Handler, object]] = {
         code_action.code_action,
         types.CodeActionOptions(code_action_kinds=code_action.KINDS, resolve_provider=True),
     ),
+    types.TEXT_DOCUMENT_CODE_LENS: (code_lens.code_lens, types.CodeLensOptions(resolve_provider=False)),
     types.CODE_ACTION_RESOLVE: (code_action.resolve, None),
     rule_pages.RULE_PAGE: (rule_pages.rule_page, None),
 }

@@ -38,14 +38,14 @@ def markdown_table(placed: PlacedCost, profile: Profile) -> str:
     """A line's costs as a Markdown table whose head says where they come from."""
     rows = [f"| {label} | {value} |" for label, value in figures(placed.cost, profile.totals.steps, _code)]
     stale = [f"*{STALE}*", ""] if placed.stale else []
-    return "\n".join([*stale, f"| {_origin(profile)} | this line |", "|:--|--:|", *rows])
+    return "\n".join([*stale, f"| {origin(profile)} | this line |", "|:--|--:|", *rows])
 
 
 def plain_table(placed: PlacedCost, profile: Profile) -> str:
     """The same for a client that shows no Markdown."""
     rows = [f"  {label}: {value}" for label, value in figures(placed.cost, profile.totals.steps, str)]
     stale = [STALE] if placed.stale else []
-    return "\n".join([*stale, _origin(profile), *rows])
+    return "\n".join([*stale, origin(profile), *rows])
 
 
 def figures(cost: LineCost, steps: int, quote: Callable[[str], str]) -> list[tuple[str, str]]:
@@ -93,6 +93,11 @@ def brief(costs: Sequence[LineCost], totals: Totals, unit: str = "") -> str:
     return " · ".join(filter(None, said))
 
 
+def marked(text: str, stale: bool) -> str:
+    """A short text that says so when what it tells of was edited since."""
+    return f"{text} (stale)" if text and stale else text
+
+
 def short_duration(us: float) -> str:
     """``duration`` to one place after the point, or none from a hundred on."""
     value, unit = next(((us / size_us, unit) for size_us, unit in UNITS if us >= size_us), (us, "µs"))
@@ -114,7 +119,8 @@ def data_size(size_bytes: float) -> str:
     return f"{size_bytes:.0f} B"
 
 
-def _origin(profile: Profile) -> str:
+def origin(profile: Profile) -> str:
+    """What figures are for, and where they come from."""
     totals = profile.totals
     measured = f"a step, of {counted(totals.steps, 'step')}" if totals.steps else "the whole capture"
     return f"{measured} on {totals.device}, {profile.name}"

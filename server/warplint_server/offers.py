@@ -22,13 +22,17 @@ TITLE = {
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One choice. ``edits`` may take a while; without a ``finding`` it concerns the whole file."""
+    """One choice. ``edits`` may take a while; without a ``finding`` it concerns the whole file.
+
+    ``rewrites`` says that the edits are made by libcst.
+    """
 
     title: str
     kind: str
     edits: Callable[[], tuple[Edit, ...]]
     finding: Finding | None = None
     preferred: bool = False
+    rewrites: bool = False
 
 
 def offered(results: Results, where: Span) -> Iterator[Offer]:
@@ -39,12 +43,13 @@ def offered(results: Results, where: Span) -> Iterator[Offer]:
         if finding.fix in TITLE:
             title = TITLE[finding.fix].format(title=finding.fix_title)
             safe = finding.fix is Applicability.SAFE
-            yield Offer(title, QUICK_FIX, partial(engine.edits, checked, finding), finding, preferred=safe)
+            edits = partial(engine.edits, checked, finding)
+            yield Offer(title, QUICK_FIX, edits, finding, preferred=safe, rewrites=True)
     for finding in touched:
         title = f"Ignore {finding.code} here"
         yield Offer(title, QUICK_FIX, partial(_silencing, results, finding), finding)
     if any(finding.fix is Applicability.SAFE for finding in checked.findings):
-        yield Offer("Apply all safe fixes of Warplint", FIX_ALL, partial(_all_safe, results))
+        yield Offer("Apply all safe fixes of Warplint", FIX_ALL, partial(_all_safe, results), rewrites=True)
 
 
 def _silencing(results: Results, finding: Finding) -> tuple[Edit, ...]:

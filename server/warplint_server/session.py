@@ -191,6 +191,8 @@ class Session:
         except Exception:
             logger.exception("the newest capture of %s could not be opened", project.root)
         else:
+            for problem in project.engine.captures_passed_over():
+                self._audience.log(str(problem))
             if project.take(profile):
                 self._renew(project)
 

@@ -80,3 +80,39 @@ def test_what_is_written_while_a_capture_is_opened_is_not_missed(
 def test_a_folder_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(LayoutError, match="cannot be read"):
         captured_sizes(tmp_path / "pruned")
+
+
+def write_empty(root: Path, name: str) -> None:
+    """A run of which nothing is measured yet."""
+    CaptureBuilder("a = 1\n", steps=[], window=(0, 100)).write(root / ".warplint" / name)
+
+
+def test_the_newest_is_the_newest_that_measured_something(folder: Path, tmp_path: Path) -> None:
+    newest = NewestProfile(tmp_path)
+    for name in ("20260102T000000Z-begun", "20260103T000000Z-begun"):
+        write_empty(tmp_path, name)
+    profile = newest.get()
+    assert profile is not None
+    assert profile.name == folder.name
+    assert newest.get() is profile
+    assert newest.passed_over == ()
+
+
+def test_what_cannot_be_read_is_passed_over_and_named(folder: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / ".warplint" / "20260104T000000Z-damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+    newest = NewestProfile(tmp_path)
+    profile = newest.get()
+    assert profile is not None
+    assert profile.name == folder.name
+    (problem,) = newest.passed_over
+    assert damaged.name in str(problem)
+
+
+def test_where_nothing_was_measured_the_newest_is_the_newest(tmp_path: Path) -> None:
+    for name in ("20260101T000000Z-begun", "20260102T000000Z-begun"):
+        write_empty(tmp_path, name)
+    profile = NewestProfile(tmp_path).get()
+    assert profile is not None
+    assert (profile.name, profile.lines) == ("20260102T000000Z-begun", [])

@@ -140,6 +140,16 @@ class Editor:
         answer = await self.client.text_document_code_action_async(params) or []
         return [action for action in answer if isinstance(action, types.CodeAction)]
 
+    async def lenses(self, uri: str) -> list[tuple[int, str]]:
+        """The code lenses of a document: line from 0, and text."""
+        params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+        answer = await self.client.text_document_code_lens_async(params) or []
+        return [(lens.range.start.line, lens.command.title) for lens in answer if lens.command]
+
+    async def hints(self, uri: str, where: types.Range) -> list[types.InlayHint]:
+        params = types.InlayHintParams(types.TextDocumentIdentifier(uri), where)
+        return list(await self.client.text_document_inlay_hint_async(params) or [])
+
 
 def client_capabilities(
     *,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,52 @@ async def test_a_fix_after_an_emoji_lands_where_the_client_means(project: Path, 
     assert applied(text, fix.edit, uri) == text.replace(
         ROTARY.splitlines()[ROTARY_LINE][16:], ROTARY_FIXED.splitlines()[ROTARY_LINE][16:]
     )
+
+
+SERVER_NEEDS = ("pygls", "lsprotocol", "attr", "attrs", "cattrs", "typing_extensions", "exceptiongroup")
+WARPLINT = ("warplint", "warplint_rules", "warplint_server")
+SERVE = "from warplint_server.main import serve; sys.exit(serve())"
+
+
+@pytest.fixture(params=["not installed", "made for another Python"])
+def bare(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
+    """A server in an environment without a libcst that works."""
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for name in SERVER_NEEDS + WARPLINT:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin is not None:
+            origin = Path(spec.origin)
+            found = origin.parent if origin.name == "__init__.py" else origin
+            (libraries / found.name).symlink_to(found)
+    if request.param == "made for another Python":
+        (libraries / "libcst").mkdir()
+        (libraries / "libcst" / "__init__.py").write_text("import libcst.native\n")
+        (libraries / "libcst" / "native.cpython-32-alien.so").write_text("")
+    return (sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(libraries)!r}); {SERVE}")
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+async def test_without_libcst_fixes_are_shown_disabled_and_say_the_remedy(
+    project: Path, bare: tuple[str, ...], resolves: bool
+) -> None:
+    capabilities = client_capabilities(resolves=resolves, shows_disabled=True)
+    async with editor(project, capabilities=capabilities, command=bare) as session:
+        uri = session.open(project / "model.py", ROTARY)
+        fix, ignore, fix_all = await session.actions(uri, ON_ROTARY)
+        assert ignore.disabled is None
+        if resolves:
+            ignore = await session.client.code_action_resolve_async(ignore)
+    for action in (fix, fix_all):
+        assert action.disabled is not None
+        assert action.disabled.reason.endswith(f"{sys.executable} -m pip install libcst")
+        assert not (action.edit or action.data or action.is_preferred)
+    assert "# warplint: ignore[WL101]" in applied(ROTARY, ignore.edit, uri)
+
+
+async def test_without_libcst_a_client_that_shows_none_disabled_is_offered_no_fixes(
+    project: Path, bare: tuple[str, ...]
+) -> None:
+    async with editor(project, command=bare) as session:
+        uri = session.open(project / "model.py", ROTARY)
+        assert [action.title for action in await session.actions(uri, ON_ROTARY)] == ["Ignore WL101 here"]

@@ -98,6 +98,20 @@ async def test_a_run_that_has_measured_nothing_yet_leaves_the_last_one_shown(
         assert all("Measured" in found.message for found in session.shown(uri))
 
 
+async def test_opening_shows_the_newest_capture_that_has_measured_something(
+    project: Path, model: Path
+) -> None:
+    capture(project, "20260101T000000Z-a", 0.5)
+    capture(project, "20260102T000000Z-b", 0.25)
+    write_capture(project, "20260103T000000Z-c", "model.py", [])
+    damaged = project / CAPTURES_DIRECTORY / "20260104T000000Z-d"
+    damaged.mkdir()
+    (damaged / MANIFEST).write_text("{")
+    async with editor(project) as session:
+        await shows(session, session.open(model), "25%")
+        assert any(damaged.name in it.message for it in session.client.log_messages)
+
+
 async def test_a_damaged_capture_is_logged_and_the_findings_stay(project: Path, model: Path) -> None:
     folder = project / CAPTURES_DIRECTORY / "20260101T000000Z-a"
     folder.mkdir(parents=True)

@@ -90,6 +90,16 @@ async def test_a_bad_message_is_answered_with_an_error_and_the_server_goes_on(pr
         assert not session.client.messages
 
 
+async def test_a_document_that_cannot_be_checked_does_not_stop_the_others(project: Path) -> None:
+    async with editor(project) as session:
+        for name in ("nul%00.py", f"{'long' * 100}.py"):
+            broken = session.open(project, ROTARY, uri=f"{project.as_uri()}/{name}")
+            session.change(broken, 2, "x = 1\n")
+            assert await session.actions(broken, span(0, 0, 1)) == []
+        uri = session.open(project / "model.py", ROTARY)
+        assert len(await session.diagnostics(uri)) == 1
+
+
 AWKWARD_TEXTS = {
     "empty": "",
     "one line without an end": "import torch",

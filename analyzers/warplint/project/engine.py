@@ -13,12 +13,14 @@ from warplint.project.newest import NewestProfile
 from warplint.project.root import find_root
 from warplint.project.selection import Selection, did_you_mean, unknown_selectors
 from warplint.project.suppressions import Notice, read_suppressions
+from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.finding import Edit, Finding
 from warplint.static.registry import load_rules
 
 if TYPE_CHECKING:
+    from warplint.capture.layout import LayoutError
     from warplint.profile.follow import PlacedCost
     from warplint.profile.model import Profile
     from warplint.static.fixing import FixResult
@@ -65,6 +67,18 @@ class Engine:
 
         return fixing.edits(checked.analysis, finding) if finding in checked.analysis.sites else ()
 
+    def functions(self, checked: Checked) -> list[Function]:
+        """The functions of a checked text from the top, also in what does not parse."""
+        found: list[Function] = []
+        for placed in checked.analysis.chunks:
+            chunk, before = placed.chunk, placed.line - 1
+            found += (
+                functions_of_tree(chunk.tree, before)
+                if chunk.fault is None
+                else functions_of_broken(chunk.text, before)
+            )
+        return sorted(found, key=lambda function: function.first)
+
     def fix(self, source: SourceText, unsafe: bool) -> FixResult:
         """Fix what ``check`` reports; with ``unsafe`` also where a fix may change behaviour."""
         from warplint.static import fixing
@@ -74,8 +88,15 @@ class Engine:
         )
 
     def newest_profile(self) -> Profile | None:
-        """The newest capture under the root, joined; None without one. Raises capture.layout.LayoutError."""
+        """The newest capture under the root that measured something, joined; None without one.
+
+        Raises capture.layout.LayoutError when there are captures and none can be read.
+        """
         return self._newest.get()
+
+    def captures_passed_over(self) -> tuple[LayoutError, ...]:
+        """Why newer captures than the last ``newest_profile`` could not be read."""
+        return self._newest.passed_over
 
     def costs(self, source: SourceText, profile: Profile | None = None) -> dict[int, PlacedCost]:
         """What a capture measured, by line of this text: the newest, or one that was opened before.
