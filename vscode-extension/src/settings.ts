@@ -5,6 +5,9 @@ import type { ImportStrategy } from "./interpreter/launcher";
 
 export const SECTION = "warplint";
 
+/** What is checked, and where what is drawn goes. */
+export const DOCUMENTS = [{ scheme: "file", language: "python" }] as const;
+
 /** The settings by their full names, as in `package.json` and in the settings editor. */
 export const SETTINGS = {
   importStrategy: "warplint.importStrategy",

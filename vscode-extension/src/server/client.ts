@@ -1,32 +1,17 @@
 import * as vscode from "vscode";
-import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
-  type LanguageClientOptions,
-  RevealOutputChannelOn,
-} from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 import { failureInWords, type Interpreter, type Interpreters } from "../interpreter";
 import type { Choice } from "../interpreter/choose";
-import { type FileState, INITIALIZATION_OPTIONS, STATE_NOTIFICATION } from "../protocol";
-import { SECTION, SETTINGS } from "../settings";
+import { type FileState, STATE_NOTIFICATION } from "../protocol";
+import { SETTINGS } from "../settings";
 import { Backoff } from "./backoff";
 import { ServerProcess } from "./process";
 import { inWords, type Resolution, sameServer, serverArguments } from "./resolution";
 import { Serial } from "./serial";
 import type { ServerState } from "./state";
 
-export const DOCUMENTS = [{ scheme: "file", language: "python" }] as const;
-
 /** A server that has not answered `initialize` by then is ended, and tried again. */
 const START_LIMIT_MS = 60_000;
-
-/** Its errors go to the log: the one notice that a user gets of a server that died is ours. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-}
 
 /** One running server: its process, and the client that talks to it. */
 interface Run {
@@ -156,8 +141,10 @@ export class Server implements vscode.Disposable {
     if (resolution.report.warplint.remark !== null) {
       this.log.info(`Bundled, because ${resolution.report.warplint.remark}.`);
     }
+    // Not before it is needed: loading it takes several times as long as the rest of activation.
+    const { connect } = await import("./connection.js");
     const process = new ServerProcess(resolution, (line) => this.log.warn(`[server] ${line}`));
-    const client = new QuietClient(SECTION, "Warplint", async () => process.child, this.#options(process));
+    const client = connect(process, this.log);
     client.onNotification(STATE_NOTIFICATION, (state: FileState) => this.#stateReceived.fire(state));
     const run: Run = { client, process, beganAt: Date.now() };
     this.#run = run;
@@ -167,7 +154,7 @@ export class Server implements vscode.Disposable {
       await Promise.race([client.start(), ended]);
     } catch (error) {
       this.log.error("The server did not begin to serve.", error);
-      process.kill();
+      await process.leave();
       await ended;
     } finally {
       clearTimeout(limit);
@@ -176,26 +163,6 @@ export class Server implements vscode.Disposable {
       this.#enter({ kind: "running", resolution, fallback: instead });
       this.#started.fire();
     }
-  }
-
-  #options(process: ServerProcess): LanguageClientOptions {
-    return {
-      documentSelector: [...DOCUMENTS],
-      initializationOptions: INITIALIZATION_OPTIONS,
-      outputChannel: this.log,
-      traceOutputChannel: this.log,
-      stdioOptions: { stdout: leaveAlone, stderr: leaveAlone },
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          // It may have closed its output and live on; the end of the process is what is acted on.
-          process.kill();
-          return { action: CloseAction.DoNotRestart, handled: true };
-        },
-      },
-    };
   }
 
   /** A server ended; unasked, if it is still the one that should run. */
@@ -245,9 +212,6 @@ export class Server implements vscode.Disposable {
     this.#stateChanged.fire(state);
   }
 }
-
-/** `ServerProcess` listens to standard error. */
-function leaveAlone(): void {}
 
 function fallback({ chosen, failures }: Choice<Interpreter>): string | undefined {
   const failure = failures.find(({ source }) => source !== "path");

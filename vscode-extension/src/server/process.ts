@@ -3,8 +3,10 @@ import { dirname } from "node:path";
 import { createInterface } from "node:readline";
 import { type Resolution, serverArguments } from "./resolution";
 
-/** As much of what a server said last as helps to see why it died. */
-const LAST_LINES = 20;
+/** As much of its last line as is shown to the user: the log has all. */
+const MOST_SHOWN = 300;
+/** Time for what it wrote last to arrive. */
+const LAST_WORDS_MS = 500;
 /** Time for a server that was told to leave. */
 const LEAVE_MS = 2_000;
 
@@ -13,7 +15,7 @@ export class ServerProcess {
   readonly child: ChildProcess;
   /** Settles with how it ended, in words, once it has. */
   readonly ended: Promise<string>;
-  readonly #said: string[] = [];
+  #lastLine: string | undefined;
 
   /** `hear` is given what it writes to standard error, line by line. */
   constructor(resolution: Resolution, hear: (line: string) => void) {
@@ -25,14 +27,18 @@ export class ServerProcess {
     });
     if (this.child.stderr !== null) {
       createInterface({ input: this.child.stderr }).on("line", (line) => {
-        this.#said.push(line);
-        this.#said.splice(0, this.#said.length - LAST_LINES);
+        this.#lastLine = line;
         hear(line);
       });
     }
     this.ended = new Promise((resolve) => {
       this.child.once("error", (error) => resolve(error.message));
-      this.child.once("close", (code, signal) => resolve(this.#inWords(code, signal)));
+      this.child.once("exit", (code, signal) => {
+        const end = () => resolve(this.#inWords(code, signal));
+        this.child.once("close", end);
+        // A process that the server started may still hold its standard error open.
+        setTimeout(end, LAST_WORDS_MS).unref();
+      });
     });
   }
 
@@ -49,7 +55,6 @@ export class ServerProcess {
 
   #inWords(code: number | null, signal: NodeJS.Signals | null): string {
     const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    const last = this.#said.at(-1);
-    return last === undefined ? how : `${how}: ${last}`;
+    return this.#lastLine === undefined ? how : `${how}: ${this.#lastLine.slice(0, MOST_SHOWN)}`;
   }
 }

@@ -1,6 +1,6 @@
 import * as vscode from "vscode";
-import { DOCUMENTS, type Server } from "../server/client";
-import { SETTINGS } from "../settings";
+import type { Server } from "../server/client";
+import { DOCUMENTS, SETTINGS } from "../settings";
 import { languageText, type Remedy } from "./languageText";
 
 const REMEDIES: Readonly<Record<Remedy, vscode.Command>> = {
