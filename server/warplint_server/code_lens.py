@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from warplint.profile.follow import PlacedCost
 from warplint.source.functions import Function, innermost
 from warplint.source.span import Span
 from warplint_server.document import Results
 from warplint_server.measured import brief, marked
 from warplint_server.server import WarplintServer
+
+if TYPE_CHECKING:
+    from warplint.profile.follow import PlacedCost
 
 A_STEP = " a step"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-import platform
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -42,7 +41,7 @@ def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
 
 
 async def initialized(server: WarplintServer, params: types.InitializedParams) -> None:
-    running = f"Warplint {__version__} on Python {platform.python_version()}, {sys.executable}"
+    running = f"Warplint {__version__} on Python {sys.version.partition(' ')[0]}, {sys.executable}"
     server.window_log_message(types.LogMessageParams(types.MessageType.Info, running))
     # The first documents come now, and their findings before anything else.
     asyncio.get_running_loop().call_later(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warplint_server.lean_types  # noqa: F401
+
+# isort: split
 import logging
 import os
 import sys

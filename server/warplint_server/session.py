@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SETTINGS_PATIENCE_S = 2.0
+SETTINGS_PATIENCE_S = 5.0
 """How long the first documents wait for the client's settings before they are checked with the defaults."""
 
 
