@@ -52,14 +52,16 @@ class Configuration:
             self._server.session.keep_settings()
             return
         if number == self._newest:
-            self._take(uris, list(answers))
+            self._take(uris, list(answers or ()))
 
     def _take(self, uris: list[str], answers: list[object]) -> None:
+        """Read what was answered for everywhere else, and for each folder; a missing answer sets nothing."""
+        answers += [None] * (1 + len(uris) - len(answers))
         read = [read_settings(answer) for answer in answers]
         self._say([sentence for _, sentences in read for sentence in sentences])
-        (elsewhere, *of_folders) = [settings for settings, _ in read]
+        elsewhere, *of_folders = [settings for settings, _ in read]
         folders: dict[Path, Settings] = {}
-        for uri, settings in zip(uris, of_folders, strict=True):
+        for uri, settings in zip(uris, of_folders, strict=False):
             if path := to_fs_path(uri):
                 folders[Path(path)] = settings
         self._server.session.configure(FolderSettings(elsewhere, folders))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import pytest_lsp
 from lsp_captures import write_capture
 from lsp_editor import Editor, client_capabilities, editor, span
 from lsp_samples import ROTARY, ROTARY_LINE
@@ -54,6 +55,13 @@ async def test_costs_stand_at_the_end_of_their_lines(project: Path, model: Path)
     assert hints[0].padding_left
     assert hints[0].tooltip == "a step, of 10 steps on NVIDIA H200, 20260101T000000Z-train"
     assert last.label == "12.3 ms · 61%"
+
+
+@pytest.mark.parametrize("recorded", ["visual_studio_code", "neovim", "emacs"])
+async def test_recorded_clients_get_hints(project: Path, model: Path, recorded: str) -> None:
+    async with editor(project, capabilities=pytest_lsp.client_capabilities(recorded)) as session:
+        hints = await session.hints(await opened(session, model), EVERYTHING)
+    assert [hint.label for hint in hints] == ["2.1 ms · 12% · 8 waits", "12.3 ms · 61%"]
 
 
 async def test_an_edited_line_says_that_its_cost_is_stale(project: Path, model: Path) -> None:

@@ -103,6 +103,18 @@ async def test_a_value_of_another_kind_is_logged_once_and_the_default_holds(fold
     ]
 
 
+@pytest.mark.parametrize("answer", [None, [], ["?", 1, {"enable": False}, {}]])
+async def test_a_client_that_answers_something_else_gets_the_defaults(
+    folders: list[Path], answer: list[object] | None
+) -> None:
+    async def configuration(_: types.ConfigurationParams) -> list[object] | None:
+        return answer
+
+    async with editor(folders[0], capabilities=client_capabilities(configures=True)) as session:
+        session.client.protocol.fm.features[types.WORKSPACE_CONFIGURATION] = configuration
+        assert await session.diagnostics(session.open(folders[0] / "model.py"))
+
+
 async def test_a_client_that_refuses_to_answer_gets_the_defaults(folders: list[Path]) -> None:
     async with editor(folders[0], capabilities=client_capabilities(configures=True)) as session:
         del session.client.protocol.fm.features[types.WORKSPACE_CONFIGURATION]

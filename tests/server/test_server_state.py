@@ -63,6 +63,20 @@ async def test_what_a_line_cost_is_sent_on_opening(project: Path, model: Path) -
     )
 
 
+async def test_the_score_is_sent_with_its_parts(project: Path, model: Path) -> None:
+    async with editor(project, options=DRAWS) as session:
+        uri, plain = session.open(model), session.open(project / "plain.py", "x = 1\n")
+        await session.until(lambda: session.drawn(uri) and session.drawn(plain))
+        score = session.drawn(uri).score
+        assert session.drawn(plain).score is None
+    bands = {"red": range(31), "yellow": range(31, 71), "green": range(71, 101)}
+    assert score.value in bands[score.band]
+    assert score.value == sum(part.points for part in score.parts)
+    assert score.summary
+    # The finding's line, from 0 as everywhere in the protocol.
+    assert ROTARY_LINE in [part.line for part in score.parts]
+
+
 async def test_other_clients_are_sent_no_states(project: Path, model: Path) -> None:
     async with editor(project) as session:
         await session.diagnostics(session.open(model))
