@@ -15,6 +15,8 @@ const EXTENSION = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const REPOSITORY = dirname(EXTENSION);
 const UNIVERSAL = "universal";
 const AS_IT_IS = ["CHANGELOG.md", "LICENSE", "images/icon.png"];
+/** Pages that the extension shows. */
+const DOCS = ["docs/score.md"];
 const NOT_SHIPPED_FIELDS = ["scripts", "devDependencies"];
 const LINK_TO_SOURCE_MAP = /\n\/\/# sourceMappingURL=.*\s*$/;
 
@@ -73,6 +75,9 @@ async function stage(target, manifest, staged) {
   await bundlePython(target, join(staged, "bundled"));
   for (const name of AS_IT_IS) {
     await cp(join(EXTENSION, name), join(staged, name));
+  }
+  for (const page of DOCS) {
+    await cp(join(REPOSITORY, page), join(staged, page));
   }
   await writeFile(join(staged, "package.json"), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
   await writeFile(join(staged, "README.md"), await withInlineImages(join(EXTENSION, "README.md")));

@@ -20,6 +20,19 @@ export function drawingOf(costs: readonly LineCost[]): Drawing {
   return { fresh: drawn(false), stale: drawn(true) };
 }
 
+/** A drawing, and the version of the text that its lines count in. */
+export interface Drawn {
+  readonly drawing: Drawing;
+  readonly version: number;
+}
+
+/** Whether an editor has to be drawn anew. Edits move what is drawn, and may have moved it elsewhere or lost it. */
+export function differs(drawn: Drawn | undefined, wanted: Drawn): boolean {
+  const there = drawn?.drawing ?? NOTHING;
+  const edited = drawn !== undefined && drawn.version !== wanted.version;
+  return !sameDrawing(there, wanted.drawing) || (edited && !sameDrawing(there, NOTHING));
+}
+
 export function sameDrawing(one: Drawing, other: Drawing): boolean {
   return sameCosts(one.fresh, other.fresh) && sameCosts(one.stale, other.stale);
 }

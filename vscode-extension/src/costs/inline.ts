@@ -1,14 +1,6 @@
 import * as vscode from "vscode";
-import { type Drawing, type DrawnCost, drawingOf, NOTHING, sameDrawing } from "./drawing";
+import { type Drawn, type DrawnCost, differs, drawingOf, NOTHING } from "./drawing";
 import type { FileStates } from "./states";
-
-const STALE = "Measured before this line was edited.";
-
-/** What was drawn in an editor, and for which version of its text. */
-interface Drawn {
-  readonly drawing: Drawing;
-  readonly version: number;
-}
 
 /** Draws at the ends of lines what they cost. The texts move with the lines by themselves. */
 export function registerInlineCosts(context: vscode.ExtensionContext, states: FileStates): void {
@@ -18,15 +10,14 @@ export function registerInlineCosts(context: vscode.ExtensionContext, states: Fi
 
   const draw = (editor: vscode.TextEditor): void => {
     const { document } = editor;
-    const last = drawn.get(editor);
     const state = states.of(document);
     // What stands there now stays while the state of the present text is on its way.
     if (state !== undefined && state.version < document.version) {
       return;
     }
     const drawing = state === undefined || !inMainEditor(editor) ? NOTHING : drawingOf(state.costs);
-    const unmoved = last === undefined ? drawing === NOTHING : last.version === document.version;
-    if (unmoved && sameDrawing(last?.drawing ?? NOTHING, drawing)) {
+    const wanted = { drawing, version: document.version };
+    if (!differs(drawn.get(editor), wanted)) {
       return;
     }
     editor.setDecorations(
@@ -35,9 +26,9 @@ export function registerInlineCosts(context: vscode.ExtensionContext, states: Fi
     );
     editor.setDecorations(
       stale,
-      drawing.stale.map((cost) => decoration(document, cost, STALE)),
+      drawing.stale.map((cost) => decoration(document, cost)),
     );
-    drawn.set(editor, { drawing, version: document.version });
+    drawn.set(editor, wanted);
   };
   const drawAll = (): void => vscode.window.visibleTextEditors.forEach(draw);
 
@@ -65,15 +56,11 @@ function decorationType(color: string, fontStyle: string): vscode.TextEditorDeco
   });
 }
 
-function decoration(
-  document: vscode.TextDocument,
-  { line, text }: DrawnCost,
-  hoverMessage?: string,
-): vscode.DecorationOptions {
+/** Why a text is dimmed stands in the line's hover, which the server makes. */
+function decoration(document: vscode.TextDocument, { line, text }: DrawnCost): vscode.DecorationOptions {
   const start = document.lineAt(line).firstNonWhitespaceCharacterIndex;
   return {
     range: new vscode.Range(line, start, line, start + 1),
     renderOptions: { after: { contentText: text } },
-    ...(hoverMessage === undefined ? {} : { hoverMessage }),
   };
 }

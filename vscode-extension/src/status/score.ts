@@ -6,6 +6,7 @@ import { itemLabel, itemText, signed, tooltip } from "./scoreText";
 
 const SHOW = "warplint.score.show";
 const SHOW_PARTS = "warplint.showScoreParts";
+const OPEN = "vscode.open";
 /** Editors that take the focus without being the file that is worked on. */
 const BESIDE = new Set(["output", "debug", "comment"]);
 
@@ -75,8 +76,17 @@ function draw(item: vscode.StatusBarItem, score: Score, uri: vscode.Uri): void {
   item.color = score.band === "green" ? new vscode.ThemeColor("warplint.goodScoreForeground") : undefined;
   item.accessibilityInformation = { label: itemLabel(score), role: "button" };
   const place = (line: number) => uri.with({ fragment: `L${line + 1}` }).toString();
-  const markdown = new vscode.MarkdownString(tooltip(score, place, SCORE_PAGE.toString()), true);
+  const markdown = new vscode.MarkdownString(
+    tooltip(score, place, commandLink(OPEN, SCORE_PAGE.toString())),
+    true,
+  );
+  markdown.isTrusted = { enabledCommands: [OPEN] };
   item.tooltip = markdown;
+}
+
+/** Markdown in tooltips follows no links of schemes of our own. */
+function commandLink(command: string, ...args: string[]): string {
+  return `command:${command}?${encodeURIComponent(JSON.stringify(args))}`;
 }
 
 /** For the keyboard what the tooltip's links are for the mouse. */

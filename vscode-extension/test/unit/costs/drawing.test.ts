@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawingOf, NOTHING, sameDrawing } from "../../../src/costs/drawing";
+import { differs, drawingOf, NOTHING, sameDrawing } from "../../../src/costs/drawing";
 
 const fresh = { line: 3, text: "2.1 ms · 12%", stale: false, share: 0.12 };
 const stale = { line: 7, text: "8 waits", stale: true, share: 0.02 };
@@ -31,5 +31,20 @@ for (const [difference, costs] of Object.entries({
   test(`${difference} makes another drawing`, () => {
     assert.ok(!sameDrawing(drawingOf([fresh, stale]), drawingOf(costs)));
     assert.ok(!sameDrawing(drawingOf(costs), drawingOf([fresh, stale])));
+  });
+}
+
+const drawing = drawingOf([fresh]);
+
+for (const [what, drawn, wanted, answer] of [
+  ["an editor without anything stays as it is", undefined, NOTHING, false],
+  ["an editor is drawn when there is something", undefined, drawing, true],
+  ["the same is not drawn twice", { drawing, version: 1 }, drawing, false],
+  ["after an edit the same is drawn again: its lines may have moved", { drawing, version: 0 }, drawing, true],
+  ["after an edit nothing is not drawn again", { drawing: NOTHING, version: 0 }, NOTHING, false],
+  ["what is gone is cleared", { drawing, version: 1 }, NOTHING, true],
+] as const) {
+  test(what, () => {
+    assert.equal(differs(drawn, { drawing: wanted, version: 1 }), answer);
   });
 }
