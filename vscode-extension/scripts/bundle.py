@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 
@@ -57,10 +58,16 @@ def bundle(into: Path, cache: Path, target: str | None) -> None:
     if target is None:
         return
     libcst = TARGETS["targets"][target]
-    for python in TARGETS["pythons"]:
+
+    def libcst_for(python: str) -> list[Path]:
         chosen = ("--platform", libcst["wheels"], "--implementation", "cp", "--python-version", python)
-        for wheel in wheels(libcst["libcst"], chosen, cache / target / python):
-            unpack(wheel, into / "libcst")
+        return wheels(libcst["libcst"], chosen, cache / target / python)
+
+    # pip takes one Python at a time, and most of it is waiting for the network.
+    with ThreadPoolExecutor() as pool:
+        for found in pool.map(libcst_for, TARGETS["pythons"]):
+            for wheel in found:
+                unpack(wheel, into / "libcst")
 
 
 def wheels(requirements: str, chosen: Sequence[str], folder: Path) -> list[Path]:
