@@ -27,7 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand("warplint.restart", () => started.restart()),
   );
   registerLanguageStatus(context, started);
-  registerVersions(context, started);
+  registerVersions(context, started, interpreters);
   registerInlineCosts(context, states);
   registerScore(context, states);
   registerPages(context, started);

@@ -69,7 +69,7 @@ export class Interpreters implements vscode.Disposable {
    * Only the PATH is searched for another where one does not work: a program must not run, unasked, in
    * another environment than the one that was chosen for it. Rejects with `Unusable`, which says the remedy.
    */
-  async programInterpreter(resource: vscode.Uri): Promise<Interpreter> {
+  async programInterpreter(resource: vscode.Uri | undefined): Promise<Interpreter> {
     this.forget();
     const setting = SETTINGS.programInterpreter;
     const { chosen, failures } = await this.#choose(setting, [resource]);

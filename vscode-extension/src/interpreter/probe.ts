@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
+import { promisify } from "node:util";
 import { type Launcher, launcherArguments } from "./launcher";
 
 /** A cold start on a slow network disk takes seconds; one that has not answered by then never will. */
@@ -12,6 +13,8 @@ export interface WarplintVersion {
   readonly path: string;
   readonly remark: string | null;
 }
+
+const run = promisify(execFile);
 
 /** What would run, by the launcher's own word. */
 export interface Report {
@@ -78,19 +81,25 @@ function isWorking(report: Report): report is Working {
   return report.problem === null && report.warplint !== null && report.pygls !== null;
 }
 
-function output(file: string, args: string[], cwd: string, limitMs: number): Promise<string> {
+async function output(file: string, args: string[], cwd: string, limitMs: number): Promise<string> {
   const options = { cwd, timeout: limitMs, killSignal: "SIGKILL", maxBuffer: LONGEST_ANSWER_BYTES } as const;
-  return new Promise((resolve, reject) => {
-    execFile(file, args, { ...options, windowsHide: true }, (error, stdout, stderr) => {
-      if (error === null) {
-        resolve(stdout.trim());
-      } else if (error.killed) {
-        reject(new Unusable(`${file} did not answer within ${limitMs / 1000} s.`));
-      } else {
-        reject(new Unusable(`${file} does not run: ${lastLine(stderr) ?? error.message}`));
-      }
-    });
-  });
+  try {
+    const { stdout } = await run(file, args, { ...options, windowsHide: true });
+    return stdout.trim();
+  } catch (error) {
+    throw new Unusable(whyNot(file, error, limitMs));
+  }
+}
+
+function whyNot(file: string, error: unknown, limitMs: number): string {
+  if (!(error instanceof Error)) {
+    return `${file} does not run: ${String(error)}`;
+  }
+  if ("killed" in error && error.killed === true) {
+    return `${file} did not answer within ${limitMs / 1000} s.`;
+  }
+  const said = "stderr" in error ? lastLine(String(error.stderr)) : undefined;
+  return `${file} does not run: ${said ?? error.message}`;
 }
 
 function lastLine(text: string): string | undefined {

@@ -87,10 +87,13 @@ export class PythonExtensions implements vscode.Disposable {
     return {
       source: provider.source,
       interpreter: async (resource) => {
+        const asked = this.#ask(provider, resource);
         try {
-          return await withinLimit(provider.id, this.#ask(provider, resource));
+          return await withinLimit(asked);
         } catch (error) {
           this.log.warn(`${provider.id} did not say which environment is selected: ${String(error)}`);
+          // Ask again if it answers after all. That it failed is logged.
+          asked.then(() => this.#announce()).catch(() => undefined);
           return undefined;
         }
       },
@@ -116,10 +119,10 @@ export class PythonExtensions implements vscode.Disposable {
   }
 }
 
-async function withinLimit<T>(what: string, promise: Promise<T>): Promise<T> {
+async function withinLimit<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer from ${what} in ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+    timer = setTimeout(() => reject(new Error(`no answer in ${LIMIT_MS / 1000} s`)), LIMIT_MS);
   });
   try {
     return await Promise.race([promise, limit]);

@@ -67,9 +67,7 @@ export class Server implements vscode.Disposable {
 
   /** Start the server; one that runs is left alone, unless another would be found now. */
   start(): void {
-    this.#serial.request().catch((error: unknown) => {
-      this.log.error("The server could not be started.", error);
-    });
+    void this.#serial.request();
   }
 
   /** Start the server anew, on whatever is found now. */
@@ -108,6 +106,16 @@ export class Server implements vscode.Disposable {
 
   async #update(): Promise<void> {
     clearTimeout(this.#retry);
+    try {
+      await this.#follow();
+    } catch (error) {
+      this.log.error("The server could not be started.", error);
+      this.#enter({ kind: "failed", problem: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  /** Run what is found now, if it does not run already. */
+  async #follow(): Promise<void> {
     const choice = await this.interpreters.forServer();
     if (this.#stopping) {
       return;
@@ -175,9 +183,7 @@ export class Server implements vscode.Disposable {
     const retryMs = this.#backoff.delayAfterMs(Date.now() - run.beganAt);
     this.log.error(`The server stopped (${how}). It is started again in ${retryMs / 1000} s.`);
     this.#enter({ kind: "died", how, retryInS: retryMs / 1000 });
-    this.#retry = setTimeout(() => {
-      this.#startAnew().catch((error: unknown) => this.log.error("The server could not be started.", error));
-    }, retryMs);
+    this.#retry = setTimeout(() => this.#startAnew(), retryMs);
     if (!this.#deathWasSaid) {
       this.#deathWasSaid = true;
       void this.#sayDeath(how);

@@ -10,4 +10,5 @@ export type ServerState =
       readonly fallback: string | undefined;
     }
   | { readonly kind: "died"; readonly how: string; readonly retryInS: number }
-  | { readonly kind: "noInterpreter"; readonly problem: string };
+  | { readonly kind: "noInterpreter"; readonly problem: string }
+  | { readonly kind: "failed"; readonly problem: string };

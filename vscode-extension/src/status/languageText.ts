@@ -32,6 +32,13 @@ export function languageText(state: ServerState): LanguageText {
         detail: `${state.how}. Started again in ${state.retryInS} s.`,
         remedy: "showLogs",
       };
+    case "failed":
+      return {
+        ...WARNING,
+        text: "Warplint: the server could not be started",
+        detail: state.problem,
+        remedy: "showLogs",
+      };
     case "noInterpreter":
       return { ...WARNING, text: "Warplint: no usable Python", detail: state.problem, remedy: "openSetting" };
   }
