@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { folderUris, type InterpreterSetting, importStrategy, SETTINGS } from "../settings";
-import { type Candidate, type Failure, SOURCE_NAMES } from "./candidate";
+import type { Candidate } from "./candidate";
 import { type Choice, choose } from "./choose";
+import { failureInWords } from "./failure";
 import type { Launcher } from "./launcher";
 import { probe, Unusable, type Working } from "./probe";
 import { proposals } from "./proposals";
@@ -19,6 +20,7 @@ export class Interpreters implements vscode.Disposable {
   readonly #extensions: PythonExtensions;
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #known = new Map<string, Working>();
+  readonly #said = new Set<string>();
   readonly #subscriptions: vscode.Disposable[];
 
   /** What `forServer` finds may have changed. */
@@ -55,6 +57,7 @@ export class Interpreters implements vscode.Disposable {
   /** Ask every interpreter again what it runs: packages may have been installed since. */
   forget(): void {
     this.#known.clear();
+    this.#said.clear();
   }
 
   /** One server serves all folders, so the first folder for which an interpreter works decides. */
@@ -94,8 +97,10 @@ export class Interpreters implements vscode.Disposable {
       strategy: importStrategy(),
       isolated: !vscode.workspace.isTrusted,
     };
+    const foreign = (path: string) =>
+      this.#say(`${path} is not run: it belongs to this workspace, which is not trusted.`);
     const choice = await choose(
-      proposals(setting, resources, this.#extensions, this.log),
+      proposals(setting, resources, this.#extensions, foreign),
       async (candidate) => ({
         ...candidate,
         launcher,
@@ -103,9 +108,17 @@ export class Interpreters implements vscode.Disposable {
       }),
     );
     for (const failure of choice.failures) {
-      this.log.warn(failureInWords(failure, setting));
+      this.#say(failureInWords(failure, setting));
     }
     return choice;
+  }
+
+  /** Log what is found, once: it is looked for at every event that may have changed it. */
+  #say(sentence: string): void {
+    if (!this.#said.has(sentence)) {
+      this.#said.add(sentence);
+      this.log.warn(sentence);
+    }
   }
 
   async #probe(python: string, launcher: Launcher): Promise<Working> {
@@ -114,21 +127,4 @@ export class Interpreters implements vscode.Disposable {
     this.#known.set(key, report);
     return report;
   }
-}
-
-/** Why a source's interpreter is not used, with the setting that is the remedy. */
-export function failureInWords({ source, reason }: Failure, setting: InterpreterSetting): string {
-  const whose: Record<Failure["source"], string> = {
-    setting: `The Python in the setting "${setting}" cannot be used`,
-    environments: `The environment selected in the ${SOURCE_NAMES.environments} cannot be used`,
-    python: `The environment selected in the ${SOURCE_NAMES.python} cannot be used`,
-    path: "A Python on the PATH cannot be used",
-  };
-  const remedy: Record<Failure["source"], string> = {
-    setting: "Correct the setting, or clear it.",
-    environments: `Select another environment, or name a Python in the setting "${setting}".`,
-    python: `Select another environment, or name a Python in the setting "${setting}".`,
-    path: `Name another in the setting "${setting}".`,
-  };
-  return `${whose[source]}: ${reason} ${remedy[source]}`;
 }

@@ -93,7 +93,7 @@ async function output(file: string, args: string[], cwd: string, limitMs: number
 
 function whyNot(file: string, error: unknown, limitMs: number): string {
   if (!(error instanceof Error)) {
-    return `${file} does not run: ${String(error)}`;
+    return `${file} does not run: ${String(error)}.`;
   }
   if ("killed" in error && error.killed === true) {
     return `${file} did not answer within ${limitMs / 1000} s.`;

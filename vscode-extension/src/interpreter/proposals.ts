@@ -9,18 +9,19 @@ import type { PythonExtensions } from "./pythonExtensions";
 /**
  * The interpreters for resources, best first: setting, Python Environments extension, Python extension, PATH.
  *
- * In an untrusted workspace none that lies in a folder of it, or is reached through one, is among them.
+ * In an untrusted workspace none that lies in a folder of it, or is reached through one, is among them;
+ * `passOver` is told of those.
  */
 export async function* proposals(
   setting: InterpreterSetting,
   resources: readonly (vscode.Uri | undefined)[],
   extensions: PythonExtensions,
-  log: vscode.LogOutputChannel,
+  passOver: (path: string) => void,
 ): AsyncGenerator<Proposal> {
   const untrusted = vscode.workspace.isTrusted ? [] : folderUris().map(({ fsPath }) => fsPath);
   for await (const proposal of everyProposal(setting, resources, extensions)) {
     if ("path" in proposal && reachesInto(proposal.path, untrusted)) {
-      log.info(`${proposal.path} is not run: it belongs to this workspace, which is not trusted.`);
+      passOver(proposal.path);
     } else {
       yield proposal;
     }

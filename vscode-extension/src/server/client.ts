@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { failureInWords, type Interpreter, type Interpreters } from "../interpreter";
+import type { Interpreters } from "../interpreter";
 import type { Choice } from "../interpreter/choose";
+import { failureInWords } from "../interpreter/failure";
 import { type FileState, STATE_NOTIFICATION } from "../protocol";
 import { SETTINGS } from "../settings";
 import { Backoff } from "./backoff";
@@ -219,16 +220,21 @@ export class Server implements vscode.Disposable {
   }
 }
 
-function fallback({ chosen, failures }: Choice<Interpreter>): string | undefined {
+function fallback({ chosen, failures }: Choice<Resolution>): string | undefined {
   const failure = failures.find(({ source }) => source !== "path");
   return (
     failure && `${failureInWords(failure, SETTINGS.serverInterpreter)} Until then ${chosen?.path} is used.`
   );
 }
 
-function noInterpreter({ failures }: Choice<Interpreter>): string {
+function noInterpreter({ failures }: Choice<Resolution>): string {
   const [first] = failures;
-  return first === undefined
-    ? `Install Python 3.10 or newer, or name one in the setting "${SETTINGS.serverInterpreter}".`
-    : failureInWords(first, SETTINGS.serverInterpreter);
+  const setting = SETTINGS.serverInterpreter;
+  const problem =
+    first === undefined
+      ? `Install Python 3.10 or newer, or name one in the setting "${setting}".`
+      : failureInWords(first, setting);
+  return vscode.workspace.isTrusted
+    ? problem
+    : `${problem} One in this workspace is not run until you trust it.`;
 }

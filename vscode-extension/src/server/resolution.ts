@@ -1,15 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { SOURCE_NAMES, type Source } from "../interpreter/candidate";
-import { type Launcher, launcherArguments } from "../interpreter/launcher";
-import type { Working } from "../interpreter/probe";
+import type { Interpreter } from "../interpreter";
+import { SOURCE_NAMES } from "../interpreter/candidate";
+import { launcherArguments } from "../interpreter/launcher";
 
 /** Which server runs, and on what. It is started again when, and only when, this changes. */
-export interface Resolution {
-  readonly path: string;
-  readonly source: Source;
-  readonly launcher: Launcher;
-  readonly report: Working;
-}
+export type Resolution = Interpreter;
 
 /** Whether the same code would run on the same Python. Who proposed that makes no difference. */
 export function sameServer(one: Resolution | undefined, other: Resolution | undefined): boolean {
