@@ -193,6 +193,7 @@ def test_without_a_step_the_user_is_told(tmp_path: Path) -> None:
     done, shown = run_at_terminal(root, "plain.py")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"3.0\n", b"")
     assert "no-steps" in done.process.notes and done.process.notes["no-steps"] in shown
+    assert "warplint show" not in shown
 
 
 def test_with_too_few_steps_the_user_is_told(tmp_path: Path) -> None:

@@ -168,7 +168,8 @@ class Capture:
         summary = summarize(self.folder)
         if any(self.folder.glob(f"*{RAW_SUFFIX}")):
             said = [f"  {sentence}" for sentence in summary.sentences]
-            terminal.say(str(self.folder), *said, "  see it with: warplint show")
+            hint = ["  see it with: warplint show"] if summary.captured else []
+            terminal.say(str(self.folder), *said, *hint)
         else:
             # Kept, it would stand before the last capture that has something to show.
             self.discard()

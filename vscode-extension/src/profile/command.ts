@@ -42,7 +42,10 @@ export function registerProfile(
     starting.add(path);
     try {
       const definition: ProfileDefinition = { type: TASK_TYPE, file: path };
-      const task = await tasks.make(definition, file, vscode.workspace.getWorkspaceFolder(file));
+      const task = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: `Finding the Python for ${basename(path)}` },
+        () => tasks.make(definition, file, vscode.workspace.getWorkspaceFolder(file)),
+      );
       await vscode.tasks.executeTask(task);
     } finally {
       starting.delete(path);

@@ -68,12 +68,13 @@ export class Running implements vscode.Disposable {
     const run: Run = { execution, profiling, file, ended: false, cancelled: false };
     this.#runs.set(execution, run);
     this.#follow(run)
-      .catch((error: unknown) => this.log.error(error instanceof Error ? error : String(error)))
-      .finally(() => this.#runs.delete(execution));
+      .finally(() => this.#runs.delete(execution))
+      .then((finished) => say(run, finished))
+      .catch((error: unknown) => this.log.error(error instanceof Error ? error : String(error)));
   }
 
-  async #follow(run: Run): Promise<void> {
-    const finished = await vscode.window.withProgress(
+  async #follow(run: Run): Promise<Finished | undefined> {
+    return vscode.window.withProgress(
       {
         location: vscode.ProgressLocation.Notification,
         title: `Profiling ${basename(run.file)}`,
@@ -88,7 +89,6 @@ export class Running implements vscode.Disposable {
         return untilTheEnd(run, (stage) => progress.report({ message: inWords(stage) }));
       },
     );
-    await say(run, finished);
   }
 }
 
@@ -156,6 +156,6 @@ async function say(run: Run, finished: Finished | undefined): Promise<void> {
 export function showTerminal(taskName: string): void {
   [...vscode.window.terminals]
     .reverse()
-    .find(({ name }) => name.endsWith(taskName))
+    .find(({ name }) => name.includes(taskName))
     ?.show();
 }

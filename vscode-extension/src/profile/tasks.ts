@@ -40,7 +40,8 @@ export class ProfileTasks implements vscode.TaskProvider, vscode.Disposable {
     }
     const folder = typeof scope === "object" ? scope : vscode.workspace.workspaceFolders?.[0];
     try {
-      return await this.make(definition, vscode.Uri.file(pathOf(definition.file, folder)), folder);
+      const file = vscode.Uri.file(pathOf(definition.file, folder));
+      return await this.make(definition, file, folder);
     } catch (error) {
       if (!(error instanceof Unusable)) {
         throw error;
@@ -113,12 +114,25 @@ function isProfileDefinition(definition: vscode.TaskDefinition): definition is P
   return type === TASK_TYPE && typeof file === "string";
 }
 
-/** The file that `tasks.json` names. VS Code replaces variables only later, when the process is started. */
+/**
+ * The file that `tasks.json` names: which Python runs it depends on it. VS Code replaces variables only later, when
+ * the process is started. Throws `Unusable` where one is not known here.
+ */
 function pathOf(written: string, folder: vscode.WorkspaceFolder | undefined): string {
+  const active = vscode.window.activeTextEditor?.document.uri;
   const values: Readonly<Record<string, string | undefined>> = {
-    file: vscode.window.activeTextEditor?.document.uri.fsPath,
+    file: active?.fsPath,
+    fileBasename: active && basename(active.fsPath),
+    fileDirname: active && dirname(active.fsPath),
+    relativeFile: active && vscode.workspace.asRelativePath(active, false),
     workspaceFolder: folder?.uri.fsPath,
   };
-  const path = written.replace(/\$\{(\w+)\}/g, (variable, name: string) => values[name] ?? variable);
+  const path = written.replace(/\$\{(\w+)\}/g, (variable, name: string) => {
+    const value = values[name];
+    if (value === undefined) {
+      throw new Unusable(`The task's file is "${written}", and ${variable} has no value here.`);
+    }
+    return value;
+  });
   return isAbsolute(path) || folder === undefined ? path : join(folder.uri.fsPath, path);
 }
