@@ -7,6 +7,7 @@ from probes import DeviceProbe, Probe, RelatedProbe, analyze, reported
 
 from warplint.static.facts import Facts
 from warplint.static.rule import Rule
+from warplint.static.unit import Unit
 
 IMPORT = "import torch\nfrom torch import nn\n"
 NET = "class Net(nn.Module):\n    def forward(self, x):\n        return torch.zeros(3)\n"
@@ -159,3 +160,40 @@ def test_a_rule_that_asks_nothing_is_asked_nothing_again() -> None:
     rule: Rule = Silent()
     asked, _ = judged(IMPORT + OTHER, IMPORT + "x = 1\n" + OTHER, Silent())
     assert asked == 0 and rule.code == "WL990"
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), VALUES.values(), ids=VALUES)
+def test_what_an_answer_rests_on_is_remembered_while_other_things_change(
+    before: str, after: str, expected: str
+) -> None:
+    rule = DeviceProbe()
+    version = analyze(before, rule)
+    for unrelated in ("def other(n):\n    return n\n", "def other(n):\n    return n + 1\n", ""):
+        version = analyze(before + unrelated, rule, previous=version)
+    changed = analyze(after, rule, previous=version)
+    assert [message for _, message in reported(changed)] == [expected]
+    assert changed.findings == analyze(after, DeviceProbe()).findings
+
+
+def test_functions_that_have_nothing_to_do_with_an_edit_are_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts = [
+        f"class Net{n}(nn.Module):\n    def __init__(self):\n        self.t = torch.zeros({n})\n"
+        f"    def forward(self, x):\n        return torch.ones(self.t)\n"
+        f"def train{n}(loader):\n    net = Net{n}()\n    return torch.ones(net(loader))\n"
+        for n in range(20)
+    ]
+    rule = DeviceProbe()
+    first = analyze(IMPORT + "".join(parts), rule)
+    parts[7] = parts[7].replace("return torch.ones(net", "x = 1\n    return torch.ones(net")
+
+    evaluated: list[object] = []
+    evaluate = Unit.evaluate
+    monkeypatch.setattr(
+        Unit, "evaluate", lambda self, body, env: (evaluated.append(body[0]), evaluate(self, body, env))[1]
+    )
+    second = analyze(IMPORT + "".join(parts), rule, previous=first)
+    # The edited function, what it calls in its own class, and the module's own statements.
+    assert 1 <= len(evaluated) <= 5
+    assert second.findings == analyze(IMPORT + "".join(parts), DeviceProbe()).findings

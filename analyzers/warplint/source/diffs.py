@@ -18,6 +18,24 @@ def moved_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     occur once in both versions are the anchors (patience diff), so a moved blank line or bracket does not
     pull its neighbours along.
     """
+    # An editor asks at every keystroke, and then all but a few lines are as they were.
+    start = _same_at_start(old, new)
+    end = _same_at_start(old[start:][::-1], new[start:][::-1])
+    moved = {line: line for line in range(1, start + 1)}
+    between = _moved_between(old[start : len(old) - end], new[start : len(new) - end])
+    moved.update((line + start, there + start) for line, there in between.items())
+    shift = len(new) - len(old)
+    moved.update((line, line + shift) for line in range(len(old) - end + 1, len(old) + 1))
+    return moved
+
+
+def _same_at_start(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines two texts have in common before they differ."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((number for number, (before, after) in pairs if before != after), min(len(old), len(new)))
+
+
+def _moved_between(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     import difflib  # It costs start-up, and only an edited text needs it.
 
     moved: dict[int, int] = {}

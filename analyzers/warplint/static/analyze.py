@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from warplint.source.diffs import moved_lines
 from warplint.source.span import Span
@@ -16,7 +17,7 @@ from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.index import Index
 from warplint.static.knowledge import Knowledge
 from warplint.static.nominate import Nominator
-from warplint.static.questions import Answers
+from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
 from warplint.static.tables.frameworks import FRAMEWORKS
 
@@ -45,12 +46,14 @@ class Site:
 class Told:
     """What the rules found in one chunk, and what they were told of the rest of the module.
 
-    ``found`` holds spans as they stood when the chunk started at ``start``.
+    ``found`` holds spans as they stood when the chunk started at ``start``; ``facts`` is all that the answers
+    to what they ``asked`` rest on.
     """
 
     start: int
     found: tuple[tuple[Finding, Rule, ast.expr], ...]
     asked: Answers
+    facts: frozenset[Question]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,7 @@ class Analysis:
     readable: tuple[Placed, ...] = ()
     replaced: tuple[Placed, ...] = ()
     told: Mapping[Chunk, Told] = field(default_factory=dict)
+    facts: Answers = field(default_factory=dict)
 
 
 class Analyzer:
@@ -102,6 +106,7 @@ class _Run:
         self._facts = Facts(source, self._knowledge)
         self._interesting = nominator.interesting(index.aliases)
         self._told: dict[Chunk, Told] = {}
+        self._facts_found: Answers = {}
 
     def _can_be_outlined(self, placed: Placed) -> bool:
         try:
@@ -129,6 +134,7 @@ class _Run:
             tuple(self._index.chunks),
             self._replaced(),
             self._told,
+            self._needed_facts(),
         )
 
     def _replaced(self) -> tuple[Placed, ...]:
@@ -149,7 +155,7 @@ class _Run:
     def _judged(self, placed: Placed) -> Told:
         """Ask the rules about every site of a chunk."""
         found: list[tuple[Finding, Rule, ast.expr]] = []
-        with self._knowledge.listening() as asked:
+        with self._knowledge.listening() as asked, self._knowledge.resting() as ground:
             self._facts.begin(placed, placed.chunk.tree)
             nominated = self._nominator.sites(
                 placed.chunk.outline,
@@ -167,7 +173,22 @@ class _Run:
                     continue
                 if verdict is not None:
                     found.append((self._finding(rule, verdict), rule, verdict.node))
-        return Told(placed.start, tuple(found), asked)
+        return Told(placed.start, tuple(found), asked, self._facts_of(ground))
+
+    def _facts_of(self, ground: Ground) -> frozenset[Question]:
+        facts = ground.all_facts()
+        self._facts_found.update(facts)
+        return frozenset(facts)
+
+    def _needed_facts(self) -> Answers:
+        """The facts that this version's findings rest on, those of the last version's among them."""
+        known = {**self._previous.facts, **self._facts_found} if self._previous else self._facts_found
+        needed = frozenset[Question]().union(*(told.facts for told in self._told.values()))
+        return {question: known[question] for question in needed}
+
+    @cached_property
+    def _changed(self) -> frozenset[Question]:
+        return self._knowledge.changed(self._previous.facts) if self._previous is not None else frozenset()
 
     def _finding(self, rule: Rule, verdict: Verdict) -> Finding:
         return Finding(
@@ -185,16 +206,20 @@ class _Run:
     def _reused(self, placed: Placed) -> Told | None:
         """The last version's findings of a chunk, moved with it, if all that they rest on is as it was."""
         told = self._previous.told.get(placed.chunk) if self._previous is not None else None
-        if told is None or any(
-            self._knowledge.again(question) != answer for question, answer in told.asked.items()
-        ):
+        if told is None:
             return None
+        facts = told.facts
+        if not facts.isdisjoint(self._changed):
+            with self._knowledge.resting() as ground:
+                if any(self._knowledge.again(asked) != answer for asked, answer in told.asked.items()):
+                    return None
+            facts = self._facts_of(ground)
         moved = placed.start - told.start
         end = told.start + len(placed.chunk.text)
         if moved and any(not _within(finding, told.start, end) for finding, _, _ in told.found):
             return None
         found = tuple((_shifted(finding, moved), rule, node) for finding, rule, node in told.found)
-        return Told(placed.start, found, told.asked)
+        return Told(placed.start, found, told.asked, facts)
 
     def _kept(self) -> list[Finding]:
         """Findings of the last version in what does not parse now, on lines that did not change."""

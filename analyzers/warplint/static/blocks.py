@@ -35,7 +35,7 @@ class Block:
 
     ``leaves`` is how the block ends when it leaves what is around it: ``break``, ``raise``, ``continue`` or
     ``return``. The statements after an ``if`` that leaves are a REFUSED block of that ``if``. ``effect`` is
-    what its owner does to how often it runs, once that was asked.
+    what its owner does to how often it runs, and ``calls`` what a loop calls, once that was asked.
     """
 
     kind: BlockKind
@@ -44,6 +44,15 @@ class Block:
     function: FunctionOutline | None
     leaves: str | None = None
     effect: Effect | None = None
+    calls: LoopCalls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCalls:
+    """The calls inside a loop, and those that each of its rounds makes: in no other loop that could count."""
+
+    inside: tuple[CallSite, ...]
+    direct: tuple[CallSite, ...]
 
 
 @dataclass(slots=True, eq=False)

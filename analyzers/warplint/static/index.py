@@ -42,6 +42,7 @@ class Index:
         self._methods: dict[str, list[FunctionOutline]] = {}
         self._nested: dict[tuple[FunctionOutline, str], FunctionOutline] = {}
         self._derived: dict[ClassOutline, list[ClassOutline]] = {}
+        self._targets: dict[CallSite, list[FunctionOutline]] = {}
         self._register()
         self.callers = self._find_callers()
 
@@ -90,6 +91,12 @@ class Index:
 
     def targets(self, site: CallSite) -> list[FunctionOutline]:
         """The functions of this file that a call site may run."""
+        targets = self._targets.get(site)
+        if targets is None:
+            targets = self._targets[site] = self._find_targets(site)
+        return targets
+
+    def _find_targets(self, site: CallSite) -> list[FunctionOutline]:
         caller = site.block.function
         if site.base == "":
             return self._plain(site.name, caller)

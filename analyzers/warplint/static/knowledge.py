@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from warplint.static import domain, parameters
-from warplint.static.blocks import Block, ClassOutline, FunctionOutline
+from warplint.static.blocks import Block, CallSite, ClassOutline, FunctionOutline
 from warplint.static.chunks import Chunk
 from warplint.static.evaluate import Binding, Env
 from warplint.static.evidence import Evidence, evidence
@@ -15,7 +15,7 @@ from warplint.static.finding import Hotness
 from warplint.static.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.index import Index
 from warplint.static.names import canonical
-from warplint.static.questions import Asking, question
+from warplint.static.questions import Answers, Asking, Question, fact, followed_fact, question, silent_fact
 from warplint.static.role import Role
 from warplint.static.roles import MODULE
 from warplint.static.tables import torch_functions
@@ -33,6 +33,7 @@ _KINDS = {
     "optimizer": Kind.OPTIMIZER,
     "loader": Kind.LOADER,
 }
+PARTS = (Block, ClassOutline, FunctionOutline)
 _MAX_CALLERS = 6
 """Callers of one function that are evaluated for what they hand it."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -50,43 +51,57 @@ class Knowledge(Asking):
     def _heat(self) -> HotnessMap:
         return HotnessMap(self.index)
 
+    def changed(self, facts: Answers) -> frozenset[Question]:
+        """Those of an earlier version's facts that are no longer so, or are about what is gone."""
+        parts = self._parts
+        return frozenset(
+            question
+            for question, answer in facts.items()
+            if any(isinstance(part, PARTS) and part not in parts for part in question[1])
+            or self.again(question) != answer
+        )
+
+    @cached_property
+    def _parts(self) -> set[object]:
+        return set().union(*(placed.chunk.outline.parts for placed in self.index.chunks))
+
     # Functions, classes, names
 
-    @question
+    @fact
     def role(self, function: FunctionOutline) -> Role:
         return self._heat.role(function)
 
-    @question
+    @fact
     def class_role(self, owner: ClassOutline) -> str | None:
         return self.index.class_roles.role(owner)
 
-    @question
+    @fact
     def block_heat(self, block: Block) -> Heat:
         return self._heat.block(block)
 
-    @question
+    @fact
     def alias(self, name: str) -> str | None:
         """What a module-level import binds a name to."""
         target = self.index.scope.imports.get(name)
         return canonical(target) if target is not None else None
 
-    @question
+    @fact
     def binds(self, name: str) -> bool:
         """Whether the module itself binds a name."""
         return name in self.index.scope.bound
 
-    @question
+    @fact
     def is_computed(self, attribute: str) -> bool:
         """Whether a class of this file sets an attribute to more than a flag, number or parameter."""
         return any(attribute in owner.computed for owner in self.index.classes.values())
 
-    @question
+    @fact
     def calls_of(self, function: FunctionOutline) -> tuple[ast.Call, ...]:
         """The calls of a function in this file; none where it is also handed over, to be called elsewhere."""
         sites = [caller.site for caller in self.index.callers.get(function, ())]
         return () if any(site.handed_over for site in sites) else tuple(site.node for site in sites)
 
-    @question
+    @fact
     def class_node(self, qualified: str) -> ast.ClassDef | None:
         """The statement of a class of this file."""
         outline = self._class(qualified)
@@ -97,13 +112,26 @@ class Knowledge(Asking):
             return None
         return self.index.classes.get(qualified.removeprefix(domain.THIS_FILE))
 
+    @silent_fact
     def _function(self, qualified: str) -> FunctionOutline | None:
+        """The function of this file with a qualified name."""
         name = qualified.removeprefix(domain.THIS_FILE)
         if name in self.index.functions:
             return self.index.functions[name]
         owner, _, method = qualified.rpartition(".")
         outline = self._class(owner)
         return self.index.method(outline, method) if outline is not None else None
+
+    @silent_fact
+    def _lineage(self, qualified: str) -> tuple[ClassOutline, ...]:
+        """A class of this file and its bases here, nearest first; empty for any other name."""
+        outline = self._class(qualified)
+        return tuple(self.index.lineage(outline)) if outline is not None else ()
+
+    @silent_fact
+    def _callers(self, function: FunctionOutline) -> tuple[tuple[CallSite, FunctionOutline | None], ...]:
+        """The calls in this file that may run a function, each with the function around it."""
+        return tuple((caller.site, caller.function) for caller in self.index.callers.get(function, ()))
 
     def outline_of(self, node: FunctionNode) -> FunctionOutline:
         return self.index.by_node[node]
@@ -152,7 +180,7 @@ class Knowledge(Asking):
         unit.evaluate(body, {})
         return unit
 
-    @question
+    @fact
     def _module_flow(self) -> tuple[Chunk, ...]:
         """The chunks whose statements run one after the other and hand each other their names."""
         return tuple(
@@ -174,7 +202,7 @@ class Knowledge(Asking):
 
     # What expressions ask
 
-    @question
+    @followed_fact
     def global_value(self, name: str) -> Value | None:
         if name not in self.index.scope.bound:
             return None
@@ -193,7 +221,7 @@ class Knowledge(Asking):
             return held.value.with_(origin=held.sources[0])
         return held.value
 
-    @question
+    @fact
     def default_place(self) -> Place:
         setters = (site for site in self.index.calls if site.name in _SETTERS and not site.handed_over)
         for site in setters:
@@ -202,7 +230,7 @@ class Knowledge(Asking):
                 return _set_place(site.node.args[0], site.name)
         return Place.CPU
 
-    @question
+    @fact
     def instance(self, owner: str) -> Value:
         outline = self._class(owner)
         role = self.index.class_roles.role(outline) if outline is not None else None
@@ -210,18 +238,18 @@ class Knowledge(Asking):
 
     @question
     def attribute(self, owner: str, name: str) -> Value:
-        outline = self._class(owner)
-        if outline is None:
+        lineage = self._lineage(owner)
+        if not lineage:
             return UNKNOWN
-        method = self.index.method(outline, name)
+        method = next((found.methods[name] for found in lineage if name in found.methods), None)
         if method is not None:
             qualified = f"{owner}.{name}"
             is_property = has_decorator(method.node, "property", "cached_property")
             return self._returned(qualified, ()) if is_property else Value(Kind.CALLABLE, qualified=qualified)
-        for found in self.index.lineage(outline):
+        for found in lineage:
             value = domain.join_all(list(self._stored(found, name)))
             if value is not None:
-                return _from_outside(value, self.index.class_roles.role(outline) == MODULE)
+                return _from_outside(value, self.class_role(lineage[0]) == MODULE)
         return UNKNOWN
 
     def _stored(self, owner: ClassOutline, name: str) -> Iterator[Value]:
@@ -280,15 +308,15 @@ class Knowledge(Asking):
     @question
     def _arguments(self, function: FunctionOutline) -> Mapping[str, Value]:
         """What this file's calls hand to a function's parameters, where all of them can be read."""
-        callers = self.index.callers.get(function, [])
-        if not callers or len(callers) > _MAX_CALLERS or any(caller.site.handed_over for caller in callers):
+        callers = self._callers(function)
+        if not callers or len(callers) > _MAX_CALLERS or any(site.handed_over for site, _ in callers):
             return {}
         given: dict[str, list[Value]] = {}
-        for caller in callers:
-            unit = self.unit(caller.function)
+        for site, caller in callers:
+            unit = self.unit(caller)
             if unit is None:
                 return {}
-            for name, argument in parameters.matched(function, caller.site.node).items():
+            for name, argument in parameters.matched(function, site.node).items():
                 given.setdefault(name, []).append(unit.values.get(argument, UNKNOWN))
         return {
             name: domain.coarse(domain.join_all(values) or UNKNOWN)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from warplint.static import roles
-from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline
+from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline, LoopCalls
 from warplint.static.index import Index
 from warplint.static.role import Role
 from warplint.static.tables import frequency
@@ -60,11 +60,8 @@ class Loops:
 
     def _find(self, loop: Block) -> LoopKind:
         function = loop.function
-        sites = [
-            site for site in (function.calls if function else self._top_sites) if _is_inside(site.block, loop)
-        ]
-        direct = [site for site in sites if loop in (_around(site.block), _counting(site.block))]
-        if any(map(self._marks_step, direct)):
+        calls = self._calls(loop)
+        if any(map(self._marks_step, calls.direct)):
             return LoopKind.TRAINING
         if _iterates_loader(loop.node):
             return LoopKind.BATCHES
@@ -72,11 +69,19 @@ class Loops:
         inner = [other for other in loops if other is not loop and _is_inside(other, loop)]
         if any(self.kind(other) is not LoopKind.PLAIN for other in inner):
             return LoopKind.EPOCH
-        if any(self._trains(target) for site in sites for target in self._called(site)):
+        if any(self._trains(target) for site in calls.inside for target in self._called(site)):
             return LoopKind.EPOCH
-        return self._by_model(function, direct)
+        return self._by_model(function, calls.direct)
 
-    def _by_model(self, function: FunctionOutline | None, direct: list[CallSite]) -> LoopKind:
+    def _calls(self, loop: Block) -> LoopCalls:
+        if loop.calls is None:
+            sites = loop.function.calls if loop.function is not None else self._top_sites
+            inside = tuple(site for site in sites if _is_inside(site.block, loop))
+            direct = tuple(site for site in inside if loop in (_around(site.block), _counting(site.block)))
+            loop.calls = LoopCalls(inside, direct)
+        return loop.calls
+
+    def _by_model(self, function: FunctionOutline | None, direct: Sequence[CallSite]) -> LoopKind:
         """A loop that runs a model, and nothing else shows what for."""
         role = roles.named_role(function, None) if function is not None else Role.SCRIPT
         if role is Role.GENERATE and any(_calls_model(site) or site.base == "self" for site in direct):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from warplint.static.blocks import Block, BlockKind, CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.tables.conditions import PLAIN_CALLS
@@ -39,6 +40,13 @@ class Outline:
         self._class: ClassOutline | None = None
         self._tests: set[ast.AST] = set()
         self._statements(tree.body, self.top)
+
+    @cached_property
+    def parts(self) -> frozenset[object]:
+        """All that questions about this chunk can be about."""
+        bodies = [function.body for function in self.functions]
+        blocks = [self.top, *self.blocks.values(), *self.rounds.values(), *bodies]
+        return frozenset([*blocks, *self.functions, *self.classes])
 
     def _statements(self, body: list[ast.stmt], block: Block) -> None:
         for statement in body:

@@ -1,7 +1,9 @@
 """Answers that are kept, and that remember whom they were given to.
 
 What a chunk was told about the rest of the module is its incoming facts: while its text and those answers
-stay the same, so do its findings.
+stay the same, so do its findings. Asking all of that again after each keystroke would mean evaluating the
+module again, so it is also remembered what the answers rest on in the end: facts that are read off the index.
+While those are the same, nothing else need be asked.
 """
 
 from __future__ import annotations
@@ -24,23 +26,73 @@ Answer = TypeVar("Answer")
 Asked = TypeVar("Asked", bound="Asking")
 
 
+class Ground:
+    """What answers rest on: facts themselves, and the ground of other answers."""
+
+    __slots__ = ("facts", "others")
+
+    def __init__(self) -> None:
+        self.facts: Answers = {}
+        self.others: dict[Ground, None] = {}
+
+    def all_facts(self) -> Answers:
+        """The facts of this and of all that it rests on."""
+        found: Answers = {}
+        seen = {self}
+        waiting = [self]
+        while waiting:
+            ground = waiting.pop()
+            found.update(ground.facts)
+            for other in ground.others:
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        return found
+
+
 class Asking:
     """The base of a class whose methods are questions."""
 
     def __init__(self) -> None:
         self._answers: Answers = {}
+        self._grounds: dict[Question, Ground] = {}
+        self._ground = Ground()
         self._listeners: list[Answers] = []
         self._work = _Work()
 
     def ask(self, question: Question, find: Callable[[], object]) -> object:
         """The answer to a question, noted for whoever is listening."""
-        answer = self.keep(question, find)
+        return self._told(question, self.keep(question, find))
+
+    def keep(self, question: Question, find: Callable[[], object]) -> object:
+        """The answer to a question, found once and noted for nobody."""
+        answer = self._known(question, find)
+        self._ground.others[self._grounds[question]] = None
+        return answer
+
+    def look(self, question: Question, find: Callable[[], object]) -> object:
+        """A fact that is found without asking anything, noted for nobody but those who rest on it."""
+        answer = self._answers.get(question, _NOTHING)
+        if answer is _NOTHING:
+            answer = self._answers[question] = find()
+        self._ground.facts[question] = answer
+        return answer
+
+    def state(self, question: Question, find: Callable[[], object]) -> object:
+        """The same, noted for whoever is listening."""
+        return self._told(question, self.look(question, find))
+
+    def follow(self, question: Question, find: Callable[[], object]) -> object:
+        """The answer to a question that is a fact for others, noted for whoever is listening."""
+        answer = self._ground.facts[question] = self._known(question, find)
+        return self._told(question, answer)
+
+    def _told(self, question: Question, answer: object) -> object:
         if self._listeners:
             self._listeners[-1][question] = answer
         return answer
 
-    def keep(self, question: Question, find: Callable[[], object]) -> object:
-        """The answer to a question, found once and noted for nobody."""
+    def _known(self, question: Question, find: Callable[[], object]) -> object:
         answer = self._answers.get(question, _NOTHING)
         if answer is _NOTHING:
             answer = self._work.answers.get(question, _NOTHING)
@@ -58,8 +110,9 @@ class Asking:
     def _found(self, question: Question, find: Callable[[], object]) -> object:
         work = self._work
         outer, work.is_incomplete = work.is_incomplete, False
-        with self.listening():
+        with self.listening(), self.resting() as ground:
             answer = find()
+        self._grounds[question] = ground
         if work.running and work.is_incomplete:
             work.answers[question] = answer
         else:
@@ -78,6 +131,15 @@ class Asking:
             yield self._listeners[-1]
         finally:
             self._listeners.pop()
+
+    @contextmanager
+    def resting(self) -> Iterator[Ground]:
+        """Collect what is looked at meanwhile, directly or by the answers that are given."""
+        outer, self._ground = self._ground, Ground()
+        try:
+            yield self._ground
+        finally:
+            self._ground = outer
 
     def told(self, answers: Answers) -> None:
         """Note answers that were given before, to whoever is listening."""
@@ -112,15 +174,43 @@ class _Work:
         self.answers: Answers = {}
 
 
+def _noting(
+    how: Callable[[Asking, Question, Callable[[], object]], object],
+    method: Callable[Concatenate[Asked, Parameters], Answer],
+) -> Callable[Concatenate[Asked, Parameters], Answer]:
+    @functools.wraps(method)
+    def ask(self: Asked, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
+        key: Question = (method.__name__, arguments)
+        answer: Answer = how(self, key, lambda: method(self, *arguments, **named))  # type: ignore[assignment]
+        return answer
+
+    return ask
+
+
 def question(
     method: Callable[Concatenate[Asked, Parameters], Answer],
 ) -> Callable[Concatenate[Asked, Parameters], Answer]:
     """A method whose answers are kept and noted. Its arguments are given by position and can be hashed."""
+    return _noting(Asking.ask, method)
 
-    @functools.wraps(method)
-    def ask(self: Asked, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        key: Question = (method.__name__, arguments)
-        answer: Answer = self.ask(key, lambda: method(self, *arguments, **named))  # type: ignore[assignment]
-        return answer
 
-    return ask
+def fact(
+    method: Callable[Concatenate[Asked, Parameters], Answer],
+) -> Callable[Concatenate[Asked, Parameters], Answer]:
+    """A question that is answered from the index, without asking another."""
+    return _noting(Asking.state, method)
+
+
+def silent_fact(
+    method: Callable[Concatenate[Asked, Parameters], Answer],
+) -> Callable[Concatenate[Asked, Parameters], Answer]:
+    """A fact that says more than its users need, and so is told to nobody: a function's whole text."""
+    return _noting(Asking.look, method)
+
+
+def followed_fact(
+    method: Callable[Concatenate[Asked, Parameters], Answer],
+) -> Callable[Concatenate[Asked, Parameters], Answer]:
+    """A question that follows the program, and is answered anew for each version: so much rests on it that
+    its answer, and not what that rests on, decides what is asked again."""
+    return _noting(Asking.follow, method)

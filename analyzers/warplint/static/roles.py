@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from warplint.static.blocks import ClassOutline, FunctionOutline
 from warplint.static.role import Role
@@ -108,7 +109,11 @@ _PLAIN = (
 
 def named_role(function: FunctionOutline, class_role: str | None) -> Role:
     """What a function is for by its name and class alone."""
-    name = function.name
+    return _role_named(function.name, class_role)
+
+
+@lru_cache(maxsize=4096)
+def _role_named(name: str, class_role: str | None) -> Role:
     if class_role in class_roles.HOST_ROLES:
         return Role.SETUP if function_roles.SETUP.fullmatch(name) else Role.DATA
     for role, pattern in _METHODS.get(class_role, {}).items():
