@@ -5,6 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 TORCH := torch==2.13.0
 DEVELOP := --requirement requirements/dev.txt --editable .
+NODE_PACKAGES := node_modules/.package-lock.json
 
 help: ## List what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -16,15 +17,16 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 	@echo '$$ warplint show --top 12'; .venv/bin/warplint show --top 12
 
 test: ## Everything, as CI runs it
-	@$(MAKE) --jobs=2 environment-3.11 environment-3.12
-	@$(MAKE) format-check lint types wheel tests e2e
+	@$(MAKE) --jobs=4 environment-3.11 environment-3.12 vscode-host vsix
+	@$(MAKE) format-check lint types wheel extension tests packaging e2e vscode
 
 format-check: environment-3.11 ## Is every file formatted?
 	.venv-3.11/bin/ruff format --check .
 
-format: environment-3.11 ## Format every file, and sort imports
+format: environment-3.11 $(NODE_PACKAGES) ## Format every file, and sort imports
 	.venv-3.11/bin/ruff check --select I --fix .
 	.venv-3.11/bin/ruff format .
+	.ci/node npm run format
 
 # Without a cache: ruff keeps what it said of a file when a module that the file imports appears.
 lint: environment-3.11 ## Ruff's rules
@@ -37,12 +39,38 @@ wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
 tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
-	.venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e
-	.venv-3.12/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e
+	.venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e --ignore tests/packaging
+	.venv-3.12/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e --ignore tests/packaging
 
 e2e: environment-3.12 ## The language server in a real editor
 	@.ci/neovim
 	.venv-3.12/bin/python -m pytest tests/e2e
+
+extension: $(NODE_PACKAGES) ## Lint, type-check, build and unit-test the VS Code extension
+	.ci/node npm run lint
+	.ci/node npm run types
+	.ci/node npm run build
+	.ci/node npm run unit
+
+vsix: $(NODE_PACKAGES) ## Make the extension files of all platforms (build/vsix)
+	PYTHON=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") .ci/node npm run package
+
+packaging: environment-3.11 $(NODE_PACKAGES) ## Install extension files beside all kinds of environments
+	.ci/node npm run build
+	.ci/node .venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile tests/packaging
+
+vscode: environment-3.11 environment-3.12 vscode-host $(NODE_PACKAGES) ## The extension in a real VS Code (build/screenshots)
+	.ci/node npm run e2e
+
+vscode-host: | node
+	@.ci/node vscode-extension/e2e/install
+
+$(NODE_PACKAGES): package.json package-lock.json vscode-extension/package.json | node
+	.ci/node npm ci
+	@touch $@
+
+node:
+	@.ci/node true
 
 environment-3.11:
 	@python=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") && .ci/environment .venv-3.11 "$$python" -- $(DEVELOP)
@@ -51,6 +79,9 @@ environment-3.12:
 	@python=$$(.ci/find-python 3.12+ "$$WARPLINT_PY312") && .ci/environment .venv-3.12 "$$python" -- $(DEVELOP)
 
 clean: ## Remove environments and caches
-	rm -rf .venv .venv-3.11 .venv-3.12 .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf .venv .venv-3.11 .venv-3.12 .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .node node_modules vscode-extension/dist vscode-extension/out vscode-extension/e2e/node_modules \
+		vscode-extension/e2e/floor/node_modules
 
-.PHONY: help demo test format-check format lint types wheel tests e2e environment-3.11 environment-3.12 clean
+.PHONY: help demo test format-check format lint types wheel tests e2e extension vsix packaging vscode vscode-host node \
+	environment-3.11 environment-3.12 clean
