@@ -167,6 +167,18 @@ async def test_without_pygls_the_command_says_what_to_install(tmp_path: Path) ->
     assert not done.stdout
 
 
+async def test_the_protocol_s_types_are_made_without_what_the_server_does_not_use() -> None:
+    code = (
+        "import warplint_server.main\n"
+        "from lsprotocol.types import TextEdit\n"
+        "print(TextEdit.__eq__ is object.__eq__, TextEdit.__repr__ is object.__repr__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    assert done.stdout.split() == ["True", "True"]
+
+
 async def test_libcst_is_not_imported_before_the_client_is_answered() -> None:
     code = (
         "import sys\n"
