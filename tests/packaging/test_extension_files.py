@@ -23,7 +23,6 @@ OUR_OWN = {
     "ThirdPartyNotices.txt",
     "docs/score.md",
     "images/icon.png",
-    "docs/score.md",
     "dist/extension.js",
     "bundled/launch.py",
     "bundled/launcher/__init__.py",

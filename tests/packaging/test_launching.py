@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import REPOSITORY, Environment, launch, probe, pythons, too_old_pythons
+from places import REPOSITORY, Environment, launch, launch_command, probe, pythons, too_old_pythons
 
 import warplint
 
@@ -96,6 +96,20 @@ def test_old_libraries_of_the_environment_do_not_reach_the_server(
     (environment.packages / "early.pth").write_text(early, encoding="utf-8")
     report = probe(environment.python, universal)
     assert (report["problem"], report["pygls"]) == (None, "2.1.1")
+
+
+def test_an_isolated_python_runs_nothing_of_the_environment(
+    environment: Environment, for_this_platform: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """As in an untrusted workspace: packages of the environment may lie in the workspace."""
+    environment.install(wheel)
+    ran = tmp_path / "ran"
+    (environment.packages / "early.pth").write_text(f"import pathlib; pathlib.Path({str(ran)!r}).touch()\n")
+    command = launch_command(environment.python, for_this_platform, "fromEnvironment", "probe")
+    done = subprocess.run([command[0], "-S", *command[1:]], capture_output=True, text=True, check=True)
+    report = json.loads(done.stdout)
+    assert (report["problem"], origin(report), report["libcst"]) == (None, "bundled", "1.9.0")
+    assert not ran.exists()
 
 
 def test_what_the_environment_prints_while_it_is_imported_stays_out_of_the_answer(
