@@ -24,12 +24,20 @@ if TYPE_CHECKING:
     from warplint.project.engine import Checked
     from warplint.static.rule import Rule
 
+KEYSTROKE_S = 0.1
+"""The time between two keystrokes of a fast typist."""
+LONGEST_PAUSE_S = 0.3
+"""How long a pause in typing is waited for at most, however long looking at the text takes."""
+
 PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the engine said of one text. No two of a session have the same ``number``."""
+    """What the engine said of one text. No two of a session have the same ``number``.
+
+    ``took_s`` is how long that took, starting from earlier results; 0 for a document's first.
+    """
 
     number: int
     source: SourceText
@@ -38,6 +46,7 @@ class Results:
     checked: Checked
     measured: Measured
     score: Score | None = None
+    took_s: float = 0.0
 
     def hold_for(self, source: SourceText) -> bool:
         """Whether these are still what there is to say of ``source``."""
@@ -83,6 +92,16 @@ class Document:
         for change in changes:
             self.source = SourceText(_changed(self.source, change, positions), self.path)
         self.version = version
+
+    @property
+    def pause_s(self) -> float:
+        """How long after an edit the text is looked at.
+
+        Where that takes longer than the next keystroke takes to come, it would be in vain, again and again,
+        and keep the machine busy meanwhile.
+        """
+        took_s = self.results.took_s if self.results is not None else 0.0
+        return min(took_s, LONGEST_PAUSE_S) if took_s > KEYSTROKE_S else 0.0
 
     def current(self) -> Results | None:
         """The results, if they are of the text as it is now and nothing else has changed since."""

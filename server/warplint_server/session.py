@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -220,6 +221,8 @@ class Session:
             self._audience.withdraw(document)
             return
         while document.current() is None:
+            while (wait_s := document.edited_s + document.pause_s - self._loop.time()) > 0:
+                await asyncio.sleep(wait_s)
             source = document.source
             try:
                 results = await self.engine_worker.call(self._results, source, document.results)
@@ -235,11 +238,13 @@ class Session:
     def _results(self, source: SourceText, previous: Results | None) -> Results:
         project = self.workspace.project(source.path)
         generation = project.generation
+        begin_s = time.perf_counter()
         known = previous.checked if previous is not None and previous.project is project else None
         checked = project.check(source, known)
         score = self._score(checked) if self._features.draws else None
         measured = project.measured(source)
-        return Results(next(self._numbers), source, project, generation, checked, measured, score)
+        took_s = time.perf_counter() - begin_s if known is not None else 0.0
+        return Results(next(self._numbers), source, project, generation, checked, measured, score, took_s)
 
     def _score(self, checked: Checked) -> Score | None:
         """The score for a client that draws one; findings and costs are shown even if it fails."""

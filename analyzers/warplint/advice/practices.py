@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from warplint.static.blocks import CallSite
@@ -287,16 +287,16 @@ class Practices:
         seen: dict[Practice, Found] = {}
         for placed in index.chunks:
             facts.begin(placed, placed.chunk.tree)
-            for practice, node in self._in_chunk(placed.chunk.outline, wanted, facts):
+            for practice, node in self._in_chunk(placed.chunk.outline, wanted, facts, seen):
                 seen.setdefault(practice, Found(practice, placed, node))
         return [seen[practice] for practice in self._practices if practice in seen]
 
     def _in_chunk(
-        self, outline: Outline, wanted: set[str], facts: Facts
+        self, outline: Outline, wanted: set[str], facts: Facts, seen: Collection[Practice]
     ) -> Iterator[tuple[Practice, ast.expr]]:
         for site in outline.calls:
             if site.name in wanted and not site.handed_over:
-                yield from self._in_call(site, facts)
+                yield from self._in_call(site, facts, seen)
         for function in outline.functions:
             for decorator in function.node.decorator_list:
                 yield from self._named_by(decorator, None, facts)
@@ -304,11 +304,13 @@ class Practices:
             if type(statement) is ast.Assign and type(statement.targets[0]) is ast.Attribute:
                 yield from self._named_by(statement.targets[0], statement.value, facts)
 
-    def _in_call(self, site: CallSite, facts: Facts) -> Iterator[tuple[Practice, ast.expr]]:
+    def _in_call(
+        self, site: CallSite, facts: Facts, seen: Collection[Practice]
+    ) -> Iterator[tuple[Practice, ast.expr]]:
         signs = self._methods.get(site.name, []) if isinstance(site.node.func, ast.Attribute) else []
         name = facts.qualified(site.node.func)
         for practice, sign in [*signs, *(self._named.get(name, []) if name is not None else [])]:
-            if _shows(site.node, sign, facts):
+            if practice not in seen and _shows(site.node, sign, facts):
                 yield practice, site.node
 
     def _named_by(
