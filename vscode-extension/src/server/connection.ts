@@ -26,7 +26,7 @@ export function connect(process: ServerProcess, log: vscode.LogOutputChannel): L
       closed: () => {
         // Its output ends before it does, and may without it; the end of the process is what is acted on.
         void process.leave();
-        return { action: CloseAction.DoNotRestart, handled: true };
+        return { action: CloseAction.DoNotRestart, message: "The connection ended.", handled: true };
       },
     },
   });
