@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from warplint.source.statements import BLOCKS
+from warplint.source.statements import statements
 from warplint.source.text import LINE_END
 
 TAB_WIDTH = 8
@@ -32,15 +32,11 @@ class Function:
 
 def functions_of_tree(tree: ast.Module, before: int = 0) -> Iterator[Function]:
     """The functions of a tree, outer before inner. ``before`` is how many lines stand above its text."""
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
+    for node in statements(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             last = node.end_lineno or node.lineno
             yield Function(node.name, before + node.lineno, before + first, before + last)
-        for block in BLOCKS:
-            stack.extend(getattr(node, block, ()))
 
 
 def functions_of_broken(text: str, before: int = 0) -> Iterator[Function]:
