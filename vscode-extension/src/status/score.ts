@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
 import type { FileStates } from "../costs/states";
 import type { Score } from "../protocol";
@@ -16,6 +17,13 @@ const BACKGROUNDS = {
   green: undefined,
 } as const;
 
+/** What the item shows, as long as nothing of it changes. */
+interface Shown {
+  readonly score: Score;
+  /** The file's address. */
+  readonly file: string;
+}
+
 /** The score of the file in the active editor, in the status bar. */
 export function registerScore(context: vscode.ExtensionContext, states: FileStates): void {
   // Left of the cursor's position.
@@ -24,16 +32,18 @@ export function registerScore(context: vscode.ExtensionContext, states: FileStat
   item.command = SHOW_PARTS;
 
   let editor = vscode.window.activeTextEditor;
-  let shown: Score | undefined;
+  let shown: Shown | undefined;
 
   const update = (): void => {
-    const score = scoreToShow(editor?.document, states);
-    if (score === undefined || editor === undefined) {
-      shown = undefined;
+    const wanted = toShow(editor?.document, states);
+    if (isDeepStrictEqual(wanted, shown)) {
+      return;
+    }
+    shown = wanted;
+    if (wanted === undefined) {
       item.hide();
-    } else if (score !== shown) {
-      shown = score;
-      draw(item, score, editor.document.uri);
+    } else {
+      draw(item, wanted);
       item.show();
     }
   };
@@ -53,29 +63,25 @@ export function registerScore(context: vscode.ExtensionContext, states: FileStat
         update();
       }
     }),
-    vscode.commands.registerCommand(SHOW_PARTS, () => {
-      if (shown !== undefined && editor !== undefined) {
-        return showParts(shown, editor.document);
-      }
-      return undefined;
-    }),
+    vscode.commands.registerCommand(SHOW_PARTS, () => shown && showParts(shown)),
   );
   update();
 }
 
-function scoreToShow(document: vscode.TextDocument | undefined, states: FileStates): Score | undefined {
+function toShow(document: vscode.TextDocument | undefined, states: FileStates): Shown | undefined {
   if (document?.languageId !== "python" || !vscode.workspace.getConfiguration().get(SHOW, true)) {
     return undefined;
   }
-  return states.of(document)?.score ?? undefined;
+  const score = states.of(document)?.score;
+  return score && { score, file: document.uri.toString() };
 }
 
-function draw(item: vscode.StatusBarItem, score: Score, uri: vscode.Uri): void {
+function draw(item: vscode.StatusBarItem, { score, file }: Shown): void {
   item.text = itemText(score);
   item.backgroundColor = BACKGROUNDS[score.band];
   item.color = score.band === "green" ? new vscode.ThemeColor("warplint.goodScoreForeground") : undefined;
   item.accessibilityInformation = { label: itemLabel(score), role: "button" };
-  const place = (line: number) => uri.with({ fragment: `L${line + 1}` }).toString();
+  const place = (line: number) => `${file}#L${line + 1}`;
   const markdown = new vscode.MarkdownString(
     tooltip(score, place, commandLink(OPEN, SCORE_PAGE.toString())),
     true,
@@ -90,7 +96,7 @@ function commandLink(command: string, ...args: string[]): string {
 }
 
 /** For the keyboard what the tooltip's links are for the mouse. */
-async function showParts({ value, summary, parts }: Score, document: vscode.TextDocument): Promise<void> {
+async function showParts({ score: { value, summary, parts }, file }: Shown): Promise<void> {
   const choices = parts.map(({ label, points, line }) => ({
     label: `${signed(points)}  ${label}`,
     line,
@@ -102,6 +108,6 @@ async function showParts({ value, summary, parts }: Score, document: vscode.Text
   });
   if (chosen !== undefined && chosen.line !== null) {
     const selection = new vscode.Range(chosen.line, 0, chosen.line, 0);
-    await vscode.window.showTextDocument(document, { selection });
+    await vscode.window.showTextDocument(vscode.Uri.parse(file), { selection });
   }
 }
