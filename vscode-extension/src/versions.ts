@@ -53,9 +53,9 @@ function ofServer({ resolution, state }: Server): Row[] {
     return [["Server", languageText(state).detail]];
   }
   const { report } = resolution;
-  const { version, origin, path } = report.warplint;
+  const { version, origin, path, remark } = report.warplint;
   return [
-    ["Warplint", `${version}, ${origin}: ${path}`],
+    ["Warplint", `${version}, ${origin}: ${path}${remark === null ? "" : ` (${remark})`}`],
     ["Python", onWhat(resolution)],
     ["pygls", report.pygls],
     ["libcst", report.libcst ?? "none (fixes are not offered)"],

@@ -150,9 +150,9 @@ export class Server implements vscode.Disposable {
     if (resolution.report.warplint.remark !== null) {
       this.log.info(`Bundled, because ${resolution.report.warplint.remark}.`);
     }
+    const process = new ServerProcess(resolution, (line) => this.log.warn(`[server] ${line}`));
     // Not before it is needed: loading it takes several times as long as the rest of activation.
     const { connect } = await import("./connection.js");
-    const process = new ServerProcess(resolution, (line) => this.log.warn(`[server] ${line}`));
     const client = connect(process, this.log);
     client.onNotification(STATE_NOTIFICATION, (state: FileState) => this.#stateReceived.fire(state));
     const run: Run = { client, process, beganAt: Date.now() };
