@@ -73,7 +73,7 @@ function toShow(document: vscode.TextDocument | undefined, states: FileStates): 
     return undefined;
   }
   const score = states.of(document)?.score;
-  return score && { score, file: document.uri.toString() };
+  return score ? { score, file: document.uri.toString() } : undefined;
 }
 
 function draw(item: vscode.StatusBarItem, { score, file }: Shown): void {
