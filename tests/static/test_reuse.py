@@ -197,3 +197,21 @@ def test_functions_that_have_nothing_to_do_with_an_edit_are_not_evaluated(
     # The edited function, what it calls in its own class, and the module's own statements.
     assert 1 <= len(evaluated) <= 5
     assert second.findings == analyze(IMPORT + "".join(parts), DeviceProbe()).findings
+
+
+SELF_FED = {
+    "a variable that a function of it sets": (
+        "state = None\ndef step():\n    return torch.ones(state)\nfor _ in range(3):\n    state = step().cuda()\n"
+    ),
+    "two functions that read each other's": (
+        "a = b = None\ndef f():\n    return torch.ones(b).cuda()\ndef g():\n    return torch.ones(a)\n"
+        "for _ in range(3):\n    a, b = f(), g()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SELF_FED.values(), ids=SELF_FED)
+def test_what_is_found_in_a_program_that_feeds_itself_is_the_same_after_an_edit(text: str) -> None:
+    first = analyze(IMPORT + text, DeviceProbe())
+    second = analyze(IMPORT.replace("nn\n", "nn  # layers\n") + text, DeviceProbe(), previous=first)
+    assert reported(second) == reported(first)

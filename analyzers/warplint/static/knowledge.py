@@ -213,7 +213,8 @@ class Knowledge(Asking):
             return Value(Kind.CALLABLE, qualified=domain.THIS_FILE + name)
         if name in self.index.classes:
             return Value(qualified=domain.THIS_FILE + name, constant=domain.CLASS)
-        unit = self.unit(None)
+        with self.apart(None):
+            unit = self.unit(None)
         held = unit.final.get(name) if unit is not None and unit.final is not None else None
         if held is None:
             return UNKNOWN

@@ -147,6 +147,20 @@ class Asking:
             self._listeners[-1].update(answers)
 
     @contextmanager
+    def apart(self, part: object) -> Iterator[None]:
+        """Work on a part as if on nothing else, so that the answer is complete and serves everyone.
+
+        Where that part is being worked on already, this is more of the same work.
+        """
+        work = self._work
+        if part not in work.running:
+            self._work = _Work()
+        try:
+            yield
+        finally:
+            self._work = work
+
+    @contextmanager
     def working(self, part: object) -> Iterator[bool]:
         """Mark a part as being worked on; False where it already is, or where functions lead too deep."""
         running = self._work.running
