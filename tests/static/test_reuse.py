@@ -201,7 +201,8 @@ def test_functions_that_have_nothing_to_do_with_an_edit_are_not_evaluated(
 
 SELF_FED = {
     "a variable that a function of it sets": (
-        "state = None\ndef step():\n    return torch.ones(state)\nfor _ in range(3):\n    state = step().cuda()\n"
+        "state = None\ndef step():\n    return torch.ones(state)\n"
+        "for _ in range(3):\n    state = step().cuda()\n"
     ),
     "two functions that read each other's": (
         "a = b = None\ndef f():\n    return torch.ones(b).cuda()\ndef g():\n    return torch.ones(a)\n"
