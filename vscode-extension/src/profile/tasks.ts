@@ -6,6 +6,7 @@ import * as vscode from "vscode";
 import type { Interpreters } from "../interpreter";
 import { Unusable } from "../interpreter/probe";
 import { processOf } from "./invocation";
+import { refusal } from "./refusal";
 import { TASK_TYPE } from "./running";
 
 /** A task as `tasks.json` may hold it. */
@@ -34,7 +35,7 @@ export class ProfileTasks implements vscode.TaskProvider, vscode.Disposable {
     return [];
   }
 
-  async resolveTask({ definition, scope }: vscode.Task): Promise<vscode.Task | undefined> {
+  async resolveTask({ definition, scope, name }: vscode.Task): Promise<vscode.Task | undefined> {
     if (!isProfileDefinition(definition)) {
       return undefined;
     }
@@ -46,8 +47,8 @@ export class ProfileTasks implements vscode.TaskProvider, vscode.Disposable {
       if (!(error instanceof Unusable)) {
         throw error;
       }
-      void vscode.window.showErrorMessage(error.message);
-      return undefined;
+      const where = scope ?? vscode.TaskScope.Workspace;
+      return new vscode.Task(definition, where, name, TASK_TYPE, refusal(error.message), []);
     }
   }
 
