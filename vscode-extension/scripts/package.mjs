@@ -9,12 +9,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { createVSIX } from "@vscode/vsce";
 import { notices } from "./notices.mjs";
-import { withInlineImages } from "./readme.mjs";
 
 const EXTENSION = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const REPOSITORY = dirname(EXTENSION);
 const UNIVERSAL = "universal";
-const AS_IT_IS = ["CHANGELOG.md", "LICENSE", "images/icon.png"];
+const AS_IT_IS = ["README.md", "CHANGELOG.md", "LICENSE", "images/icon.png"];
 /** Pages that the extension shows. */
 const DOCS = ["docs/score.md"];
 const NOT_SHIPPED_FIELDS = ["scripts", "devDependencies"];
@@ -80,7 +79,6 @@ async function stage(target, manifest, staged) {
     await cp(join(REPOSITORY, page), join(staged, page));
   }
   await writeFile(join(staged, "package.json"), `${JSON.stringify(shipped(manifest), null, 2)}\n`);
-  await writeFile(join(staged, "README.md"), await withInlineImages(join(EXTENSION, "README.md")));
   const code = await readFile(join(EXTENSION, "dist/extension.js"), "utf8");
   await writeFile(join(staged, "dist/extension.js"), code.replace(LINK_TO_SOURCE_MAP, "\n"));
   const projects = target === UNIVERSAL ? ["libs"] : ["libs", "libcst"];
