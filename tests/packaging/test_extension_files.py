@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from making import UNIVERSAL, make
-from places import HOST, REPOSITORY, SUPPORTED
+from places import EXTENSION, HOST, REPOSITORY, SUPPORTED
 
 import warplint
 
@@ -140,6 +140,22 @@ def test_names_its_target(vsix: Callable[[str], Path]) -> None:
 
 def test_is_made_the_same_again(vsix: Callable[[str], Path], tmp_path: Path) -> None:
     assert make(UNIVERSAL, tmp_path).read_bytes() == vsix(UNIVERSAL).read_bytes()
+
+
+def test_the_page_documents_every_setting_with_its_default() -> None:
+    manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (EXTENSION / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `warplint.")
+    ]
+    documented = {row[0].strip("`"): row[1].strip("`") for row in rows}
+    settings = manifest["contributes"]["configuration"]["properties"]
+    assert documented == {name: as_documented(each["default"]) for name, each in settings.items()}
+
+
+def as_documented(default: object) -> str:
+    return default if isinstance(default, str) else json.dumps(default)
 
 
 @pytest.mark.parametrize(("target", "megabytes"), [(UNIVERSAL, 3), (HOST, 15)])
