@@ -32,7 +32,7 @@ export async function launch(): Promise<BrowserContext> {
   mkdirSync(path.join(folder, "profile"));
   writeFileSync(fonts, FONTS);
   const context = await chromium.launchPersistentContext(path.join(folder, "profile"), {
-    executablePath: process.env["WARPLINT_CHROMIUM"] ?? "/usr/bin/chromium",
+    executablePath: process.env.WARPLINT_CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
     viewport: SIZE,
     args: FLAGS,

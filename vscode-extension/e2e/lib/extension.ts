@@ -4,11 +4,20 @@ import os from "node:os";
 import path from "node:path";
 import { E2E } from "./places.ts";
 
-/** The packaged extension under test; `run` makes one where none is given. */
+/** The packaged extension under test for this platform; `run` makes it where none is given. */
 export function packagedExtension(): string {
-  const file = process.env["WARPLINT_VSIX"];
+  return named("WARPLINT_VSIX");
+}
+
+/** The one for platforms without a package of their own, which leaves libcst to the environment. */
+export function universalExtension(): string {
+  return named("WARPLINT_UNIVERSAL_VSIX");
+}
+
+function named(variable: string): string {
+  const file = process.env[variable];
   if (file === undefined || !existsSync(file)) {
-    throw new Error("WARPLINT_VSIX must name the packaged extension");
+    throw new Error(`${variable} must name a packaged extension`);
   }
   return file;
 }

@@ -37,6 +37,7 @@ const QUIET: Settings = {
   "editor.minimap.enabled": false,
   "editor.fontFamily": "DejaVu Sans Mono",
   "editor.stickyScroll.enabled": false,
+  "editor.wordBasedSuggestions": "off",
   "files.hotExit": "off",
   "files.autoSave": "off",
   "git.enabled": false,
@@ -90,8 +91,8 @@ export class Host {
       "--extensions-dir",
       path.join(this.folder, "ext"),
     ];
-    this.writeSettings("User", { ...QUIET, ...options.user });
-    this.writeSettings("Machine", options.machine ?? {});
+    this.writeUserSettings(options.user ?? {});
+    this.writeMachineSettings(options.machine ?? {});
   }
 
   static async start(options: HostOptions): Promise<Host> {
@@ -111,11 +112,14 @@ export class Host {
     return new URL(this.url).host;
   }
 
-  /** Replace the settings of the user or of the machine; open windows take them over. */
-  writeSettings(scope: "User" | "Machine", settings: Settings): void {
-    const folder = path.join(this.folder, "data", scope);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(path.join(folder, "settings.json"), JSON.stringify(settings, null, 2));
+  /** Replace the user's settings; open windows take them over. */
+  writeUserSettings(settings: Settings): void {
+    this.#write("User", { ...QUIET, ...settings });
+  }
+
+  /** Replace the machine's settings; open windows take them over. */
+  writeMachineSettings(settings: Settings): void {
+    this.#write("Machine", settings);
   }
 
   /** What runs on behalf of this host. */
@@ -139,6 +143,12 @@ export class Host {
   async stop(): Promise<void> {
     await endAll(`HOME=${this.folder}\0`);
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #write(scope: string, settings: Settings): void {
+    const folder = path.join(this.folder, "data", scope);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, "settings.json"), JSON.stringify(settings, null, 2));
   }
 
   #run(...args: string[]): void {

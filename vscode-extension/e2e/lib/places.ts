@@ -7,10 +7,10 @@ export const CHECKOUT = path.dirname(EXTENSION);
 
 /** Where screenshots and logs of the run are kept. */
 export const SCREENSHOTS = path.resolve(
-  process.env["WARPLINT_SCREENSHOTS"] ?? path.join(CHECKOUT, "build", "screenshots"),
+  process.env.WARPLINT_SCREENSHOTS ?? path.join(CHECKOUT, "build", "screenshots"),
 );
 mkdirSync(SCREENSHOTS, { recursive: true });
 
 /** A Python with PyTorch, for the programs that are profiled. */
 export const PROGRAM_PYTHON =
-  process.env["WARPLINT_PROGRAM_PYTHON"] ?? path.join(CHECKOUT, ".venv-3.12", "bin", "python");
+  process.env.WARPLINT_PROGRAM_PYTHON ?? path.join(CHECKOUT, ".venv-3.12", "bin", "python");

@@ -13,8 +13,9 @@ export interface Stage {
   readonly window: Workbench;
 }
 
-export interface StoryOptions extends Omit<HostOptions, "extensions"> {
+export interface StoryOptions extends Omit<HostOptions, "extensions" | "environment"> {
   workspace: () => Workspace;
+  environment?: (workspace: Workspace) => Readonly<Record<string, string>>;
   /** What of the workspace to open, when that is not its folder. */
   open?: string;
   /** Packaged extensions beside Warplint. */
@@ -36,7 +37,11 @@ export function story(name: string, options: StoryOptions): Step {
     const workspace = options.workspace();
     cleanUp.unshift(() => workspace.remove());
     const beside = (options.beside ?? []).map((extension) => extension());
-    const host = await Host.start({ ...options, extensions: [packagedExtension(), ...beside] });
+    const host = await Host.start({
+      ...options,
+      extensions: [packagedExtension(), ...beside],
+      environment: options.environment?.(workspace) ?? {},
+    });
     cleanUp.unshift(() => host.stop());
     const browser = await launch();
     cleanUp.unshift(() => browser.close());
@@ -61,7 +66,7 @@ export function story(name: string, options: StoryOptions): Step {
       } catch (error) {
         failed = true;
         const screenshot = await stage.window.shot(`failed-${slug(title)}`);
-        console.error(`screenshot: ${screenshot}\n${stage.host.logs()}`);
+        process.stderr.write(`screenshot: ${screenshot}\n${stage.host.logs()}\n`);
         throw error;
       }
     });

@@ -38,7 +38,9 @@ export class Workbench {
     await page.goto(`${host.url}/?${kind}=${place}`);
     await page.locator(".monaco-workbench").waitFor({ timeout: START_MS });
     await page.locator(".statusbar-item").first().waitFor({ timeout: START_MS });
-    return new Workbench(page, scenario);
+    const window = new Workbench(page, scenario);
+    await window.hide("sidebar");
+    return window;
   }
 
   close(): Promise<void> {
@@ -75,13 +77,13 @@ export class Workbench {
   }
 
   async openFile(name: string): Promise<void> {
-    await this.#choose("Control+P", name, path.basename(name));
+    await this.#choose("Control+P", name, name);
     await this.tab(name).waitFor();
     await this.page.locator(".editor-instance .view-line").first().waitFor();
   }
 
   tab(name: string): Locator {
-    return this.page.locator(".tab.active", { hasText: path.basename(name) });
+    return this.page.locator(".tab.active", { hasText: name });
   }
 
   async save(): Promise<void> {
@@ -89,10 +91,16 @@ export class Workbench {
     await this.page.locator(".tab.active:not(.dirty)").waitFor();
   }
 
-  async #choose(key: string, words: string, row: string): Promise<void> {
+  /** Choose the first of the rows that are found for `words`, once that is the one that is wanted. */
+  async #choose(key: string, words: string, title: string): Promise<void> {
     const box = await this.#quickInput(key);
     await box.fill(words);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: row }).first().click();
+    const first = this.page.locator(".quick-input-list .monaco-list-row.focused .label-name").first();
+    await until(
+      `${title} to be found`,
+      async () => (await first.count()) > 0 && (await reads(first)) === title,
+    );
+    await this.press("Enter");
     await box.waitFor({ state: "hidden" });
   }
 
@@ -163,6 +171,14 @@ export class Workbench {
 
   // The rest of the window
 
+  async hide(part: "panel" | "sidebar"): Promise<void> {
+    const shown = this.page.locator(`.part.${part}`);
+    if (await shown.isVisible()) {
+      await this.press(part === "panel" ? "Control+J" : "Control+B");
+      await shown.waitFor({ state: "hidden" });
+    }
+  }
+
   async problems(): Promise<string[]> {
     await this.command("Problems: Focus on Problems View");
     const rows = this.page.locator(".markers-panel .monaco-list-row");
@@ -175,8 +191,7 @@ export class Workbench {
   }
 
   async statusText(id: string): Promise<string> {
-    const item = this.status(id);
-    return (await item.count()) > 0 ? plain(await item.first().innerText()) : "";
+    return reads(this.status(id));
   }
 
   get score(): Locator {
@@ -192,7 +207,7 @@ export class Workbench {
     await this.status("status.languageStatus").first().hover();
     const popup = this.page.locator(".monaco-hover .hover-language-status", { hasText: "Warplint" });
     await popup.first().waitFor();
-    return plain((await popup.allInnerTexts()).join(" · "));
+    return reads(popup);
   }
 
   async notifications(): Promise<string[]> {
@@ -201,6 +216,11 @@ export class Workbench {
 
   async dismissNotifications(): Promise<void> {
     await this.command("Notifications: Clear All Notifications");
+  }
+
+  /** The Markdown preview in the active tab, which is a web page of its own. */
+  preview(): Locator {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame").locator("body");
   }
 
   /** The visible rows of the terminal. */
@@ -240,6 +260,11 @@ export class Workbench {
         .sort((a, b) => a.line - b.line);
     });
   }
+}
+
+/** What is to be read in elements. */
+export async function reads(elements: Locator): Promise<string> {
+  return plain((await elements.allInnerTexts()).join(" "));
 }
 
 /** Text as it reads: single spaces, no private-use characters, which icons are drawn with. */

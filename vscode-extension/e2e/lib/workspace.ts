@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { CHECKOUT } from "./places.ts";
+import { CHECKOUT, E2E } from "./places.ts";
 
 const H200_CAPTURE = path.join(CHECKOUT, "tests", "profile", "data", "h200-unet3d.tar.xz");
 
@@ -20,11 +20,11 @@ export class Workspace {
     return workspace;
   }
 
-  /** A folder of these files. */
-  static of(files: Readonly<Record<string, string>>): Workspace {
+  /** A folder of files of `programs/`. */
+  static programs(...names: string[]): Workspace {
     const workspace = new Workspace();
-    for (const [file, text] of Object.entries(files)) {
-      workspace.write(file, text);
+    for (const name of names) {
+      workspace.addProgram(name, name);
     }
     return workspace;
   }
@@ -36,6 +36,10 @@ export class Workspace {
   write(file: string, text: string): void {
     mkdirSync(path.dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), text);
+  }
+
+  addProgram(name: string, file: string): void {
+    this.write(file, readFileSync(path.join(E2E, "programs", name), "utf8"));
   }
 
   read(file: string): string {
