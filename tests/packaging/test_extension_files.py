@@ -30,6 +30,7 @@ OUR_OWN = {
     "bundled/launcher/output.py",
     "bundled/launcher/probe.py",
     "bundled/launcher/search_path.py",
+    "bundled/launcher/server.py",
 }
 LIBRARIES = {
     "attr",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 from collections.abc import Sequence
 
-from launcher import probe
 from launcher.output import kept_clean
 from launcher.search_path import Strategy, enter
+from launcher.server import import_server
 
 PROBE, SERVER = "probe", "server"
 
@@ -23,15 +22,17 @@ def main(arguments: Sequence[str]) -> int:
     strategy: Strategy = asked.import_strategy
     command: list[str] = asked.command
     if command[:1] == [PROBE]:
+        # Reading versions takes longer than all else here, and a server has no use for it.
+        from launcher.probe import probe
+
         with kept_clean():
-            report = probe.probe(strategy)
+            report = probe(strategy)
         print(json.dumps(report))
         return 0
     with kept_clean():
         enter(strategy)
         if command[:1] == [SERVER]:
-            for module in probe.STARTS_WITH:
-                importlib.import_module(module)
+            import_server()
     from warplint.__main__ import main as run
 
     return run(command)

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from launcher.search_path import Origin, Strategy, enter
-
-STARTS_WITH = ("warplint.__main__", "warplint.commands.server", "warplint_server.main")
-"""What the server imports before it answers."""
+from launcher.server import import_server
 
 REMEDIES: dict[Origin, str] = {
     "bundled": 'Choose another Python in the setting "warplint.server.interpreter", '
@@ -54,8 +52,7 @@ def probe(strategy: Strategy) -> Report:
     try:
         choice = enter(strategy)
         origin = choice.origin
-        for module in STARTS_WITH:
-            importlib.import_module(module)
+        import_server()
         report["warplint"] = _warplint(origin, choice.remark)
         report["pygls"] = version("pygls")
     except BaseException as error:
