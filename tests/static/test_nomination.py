@@ -12,6 +12,7 @@ METHODS = wants(methods=["item"])
 BUILTINS = wants(builtins=["float"])
 CONDITIONS = wants(conditions=True)
 FORMATS = wants(formats=True)
+SUBSCRIPTS = wants(subscripts=True)
 
 SITES: dict[str, tuple[Wants, str, list[str]]] = {
     "a call by its module": (CALLS, "torch.arange(3)", ["torch.arange(3)"]),
@@ -67,6 +68,18 @@ SITES: dict[str, tuple[Wants, str, list[str]]] = {
         CONDITIONS,
         "if a is None and b is not c and isinstance(d, int) and e == 'x' and len(f) > 1 and self.training"
         " and g.shape[0] > 2 and h.size(1) == i and j.dtype == k and hasattr(l, 'm') and n in o:\n    pass",
+        [],
+    ),
+    "subscripts, read and written": (
+        SUBSCRIPTS,
+        "y = x[mask]\nx[keep] = y\nx[~mask] += 1\nx[y > 0], x[:, rows]",
+        ["x[mask]", "x[keep]", "x[~mask]", "x[y > 0]", "x[:, rows]"],
+    ),
+    "lists and bounds as indices": (SUBSCRIPTS, "x[[0, 2]]\nx[:found]", ["x[[0, 2]]", "x[:found]"]),
+    "indices that are no tensors": (
+        SUBSCRIPTS,
+        "x[0], x[-1], x['a'], x[:], x[None, ...], x[1:3], x[:N], x[step], x[f'{a}'], x[len(y)]\n"
+        "z: list[int] = w",
         [],
     ),
     "counters and sizes": (CONDITIONS, "if step > 3 and x % H:\n    pass\nif H > 3:\n    pass", ["x % H"]),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from warplint.static.outline import Outline
 from warplint.static.rule import Rule
-from warplint.static.truth import may_be_tensor
+from warplint.static.truth import may_be_tensor, may_index
 
 Named = Callable[[ast.expr], str | None]
 
@@ -23,6 +23,7 @@ class Nominator:
         self._builtins: dict[str, list[Rule]] = defaultdict(list)
         self._conditions = [rule for rule in rules if rule.wants.conditions]
         self._formats = [rule for rule in rules if rule.wants.formats]
+        self._subscripts = [rule for rule in rules if rule.wants.subscripts]
         for rule in rules:
             for name in rule.wants.calls:
                 self._calls[name].append(rule)
@@ -70,3 +71,7 @@ class Nominator:
                 if may_be_tensor(test, outline.blocks[test].function, is_computed):
                     for rule in rules:
                         yield rule, test
+        for subscript in outline.subscripts if self._subscripts else ():
+            if may_index(subscript.slice, outline.blocks[subscript].function, is_computed):
+                for rule in self._subscripts:
+                    yield rule, subscript

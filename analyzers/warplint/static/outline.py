@@ -17,9 +17,9 @@ from warplint.static.tree import FunctionNode, child_fields, last_name
 class Outline:
     """See the module.
 
-    ``blocks`` maps each statement, call, condition and formatted value to the block it runs in, ``rounds``
-    each loop to the block of its rounds. ``local_names`` are all names that something below module
-    level binds.
+    ``blocks`` maps each statement, call, condition, formatted value and noted subscript to the block it runs
+    in, ``rounds`` each loop to the block of its rounds. ``subscripts`` are those whose index is no literal.
+    ``local_names`` are all names that something below module level binds.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -34,6 +34,7 @@ class Outline:
         self.loops: list[Block] = []
         self.conditions: list[ast.expr] = []
         self.formats: list[ast.expr] = []
+        self.subscripts: list[ast.Subscript] = []
         self.globals: dict[str, list[ast.stmt]] = {}
         self.local_names: set[str] = set()
         self.has_lambda = False
@@ -270,6 +271,11 @@ class Outline:
         self.formats.append(node.value)
         self.blocks[node.value] = block
 
+    def _subscript(self, node: ast.Subscript, block: Block) -> None:
+        if type(node.slice) not in _LITERALS:
+            self.subscripts.append(node)
+            self.blocks[node] = block
+
     def _walrus(self, node: ast.NamedExpr, block: Block) -> None:
         self.local_names.add(node.target.id)
 
@@ -348,6 +354,7 @@ def _leaves(body: list[ast.stmt]) -> str | None:
 
 
 _SETTINGS = (ast.Constant, ast.Name, ast.Compare, ast.BoolOp, ast.JoinedStr, ast.Lambda, ast.List, ast.Dict)
+_LITERALS = (ast.Constant, ast.JoinedStr)
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})
 
 
@@ -392,6 +399,7 @@ _NOTE: dict[type[ast.AST], Callable[..., None]] = {
     ast.IfExp: Outline._choice,
     ast.comprehension: Outline._comprehension,
     ast.FormattedValue: Outline._format,
+    ast.Subscript: Outline._subscript,
     ast.NamedExpr: Outline._walrus,
     ast.Lambda: Outline._lambda,
 }

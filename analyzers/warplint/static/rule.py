@@ -28,7 +28,8 @@ class Wants:
     ``calls`` are qualified names (``torch.arange``), ``methods`` are attribute names called on anything
     (``item``), ``builtins`` are calls of built-in names (``float``), ``conditions`` asks for the tests of
     if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not,
-    ``formats`` for the values that f-strings put into text.
+    ``formats`` for the values that f-strings put into text, ``subscripts`` for ``x[i]``, read or written,
+    where the index may be a tensor or a list.
     """
 
     calls: frozenset[str] = frozenset()
@@ -36,6 +37,7 @@ class Wants:
     builtins: frozenset[str] = frozenset()
     conditions: bool = False
     formats: bool = False
+    subscripts: bool = False
 
 
 def wants(
@@ -45,8 +47,10 @@ def wants(
     builtins: Collection[str] = (),
     conditions: bool = False,
     formats: bool = False,
+    subscripts: bool = False,
 ) -> Wants:
-    return Wants(frozenset(calls), frozenset(methods), frozenset(builtins), conditions, formats)
+    names = (frozenset(calls), frozenset(methods), frozenset(builtins))
+    return Wants(*names, conditions=conditions, formats=formats, subscripts=subscripts)
 
 
 class At(str, enum.Enum):

@@ -39,6 +39,20 @@ def may_be_tensor(node: ast.expr, function: FunctionOutline | None, is_computed:
     return not isinstance(node, _NEVER)
 
 
+def may_index(node: ast.expr, function: FunctionOutline | None, is_computed: IsComputed) -> bool:
+    """Whether an index, or a part of it, may be a tensor or is a list."""
+    if isinstance(node, ast.Tuple):
+        return any(may_index(part, function, is_computed) for part in node.elts)
+    if isinstance(node, ast.Slice):
+        bounds = (node.lower, node.upper)
+        return any(bound is not None and may_index(bound, function, is_computed) for bound in bounds)
+    if isinstance(node, ast.List):
+        return True
+    if isinstance(node, ast.Name) and frequency.COUNTER.fullmatch(node.id):
+        return False
+    return may_be_tensor(node, function, is_computed)
+
+
 def _may_compare_tensors(
     node: ast.Compare, function: FunctionOutline | None, is_computed: IsComputed
 ) -> bool:
