@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { launch } from "./browser.ts";
@@ -31,19 +30,14 @@ export async function runCases(
   const page = await browser.newPage();
   try {
     if (options.edition === "floor") {
-      await page.route(
-        (url) => url.pathname === "/",
-        async (route) => {
-          const response = await route.fetch();
-          await route.fulfill({ response, body: withTestDriver(await response.text()) });
-        },
-      );
+      await page.addInitScript(withTestDriver);
     }
     let code: number | undefined;
     await page.exposeFunction("codeAutomationExit", (status: number) => {
       code = status;
     });
-    await page.exposeFunction("codeAutomationLog", () => undefined);
+    const said: unknown[] = [];
+    await page.exposeFunction("codeAutomationLog", (_: string, words: unknown[]) => said.push(words));
     const cases = `vscode-remote://${host.authority}${path.join(E2E, "api")}`;
     const payload = JSON.stringify([
       ["extensionDevelopmentPath", cases],
@@ -51,7 +45,7 @@ export async function runCases(
     ]);
     await page.goto(`${host.url}/?folder=${workspace.folder}&payload=${encodeURIComponent(payload)}`);
     await until("the cases to be run", () => code !== undefined, RUN_MS);
-    return { results: read(file), logs: host.logs() };
+    return { results: read(file), logs: `${said.join("\n")}\n${host.logs()}` };
   } catch (error) {
     const screenshot = path.join(SCREENSHOTS, `api-failed-${options.edition ?? "current"}.png`);
     await page.screenshot({ path: screenshot });
@@ -63,14 +57,16 @@ export async function runCases(
   }
 }
 
-/** The page of a release that has no flag for the driver, which tests are run by. */
-function withTestDriver(html: string): string {
-  const configuration = /(id="vscode-workbench-web-configuration" data-settings=")([^"]*)"/;
-  return html.replace(configuration, (_, start: string, settings: string) => {
-    const value = JSON.parse(settings.replaceAll("&quot;", '"').replaceAll("&amp;", "&"));
-    value.developmentOptions = { ...value.developmentOptions, enableSmokeTestDriver: true };
-    return `${start}${JSON.stringify(value).replaceAll("&", "&amp;").replaceAll('"', "&quot;")}"`;
-  });
+/** Runs in the page of a release that has no flag for the driver by which cases are run. */
+function withTestDriver(): void {
+  const original = Element.prototype.getAttribute;
+  Element.prototype.getAttribute = function (name) {
+    const value = original.call(this, name);
+    if (this.id !== "vscode-workbench-web-configuration" || name !== "data-settings" || value === null) {
+      return value;
+    }
+    return JSON.stringify({ ...JSON.parse(value), developmentOptions: { enableSmokeTestDriver: true } });
+  };
 }
 
 function read(file: string): CaseResult[] {
@@ -80,10 +76,4 @@ function read(file: string): CaseResult[] {
         .split("\n")
         .map((line) => JSON.parse(line))
     : [];
-}
-
-/** A Python of this machine without any packages. */
-export function barePython(workspace: Workspace): string {
-  execFileSync("python3", ["-m", "venv", "--without-pip", workspace.path(".bare")]);
-  return workspace.path(".bare/bin/python");
 }

@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
 
-const SIZE = { width: 1360, height: 820 };
+export const SIZE = { width: 1360, height: 820 };
 
 const FLAGS = [
   "--no-sandbox",

@@ -127,6 +127,13 @@ export class Host {
     return processesWith(`HOME=${this.folder}\0`);
   }
 
+  /** Its language servers. */
+  servers(): Process[] {
+    return this.processes().filter(
+      ({ command }) => command.some((word) => word.endsWith("launch.py")) && command.at(-1) === "server",
+    );
+  }
+
   /** The last lines of every log file that says something about the extension. */
   logs(lines = 60): string {
     const root = path.join(this.folder, "data", "logs");

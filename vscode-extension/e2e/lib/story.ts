@@ -2,7 +2,7 @@ import { after, before, test } from "node:test";
 import type { BrowserContext } from "playwright-core";
 import { launch } from "./browser.ts";
 import { packagedExtension } from "./extension.ts";
-import { Host, type HostOptions } from "./host.ts";
+import { Host, type HostOptions, type Settings } from "./host.ts";
 import { Workbench } from "./workbench.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -13,16 +13,22 @@ export interface Stage {
   readonly window: Workbench;
 }
 
-export interface StoryOptions extends Omit<HostOptions, "extensions" | "environment"> {
+export interface StoryOptions extends Omit<HostOptions, "extensions" | "environment" | "machine"> {
   workspace: () => Workspace;
   environment?: (workspace: Workspace) => Readonly<Record<string, string>>;
+  machine?: (workspace: Workspace) => Settings;
+  /** Which of the packages of Warplint; this platform's when not given. */
+  extension?: () => string;
   /** What of the workspace to open, when that is not its folder. */
   open?: string;
   /** Packaged extensions beside Warplint. */
   beside?: readonly (() => string)[];
 }
 
-type Step = (name: string, body: (stage: Stage) => Promise<void>) => void;
+/** A remark that a body returns stands beside its result. */
+type Body = (stage: Stage) => unknown;
+
+type Step = (title: string, body: Body) => void;
 
 /**
  * One window with the packaged extension, in which steps happen one after another: a step begins where the one before
@@ -39,7 +45,8 @@ export function story(name: string, options: StoryOptions): Step {
     const beside = (options.beside ?? []).map((extension) => extension());
     const host = await Host.start({
       ...options,
-      extensions: [packagedExtension(), ...beside],
+      extensions: [(options.extension ?? packagedExtension)(), ...beside],
+      machine: options.machine?.(workspace) ?? {},
       environment: options.environment?.(workspace) ?? {},
     });
     cleanUp.unshift(() => host.stop());
@@ -56,12 +63,15 @@ export function story(name: string, options: StoryOptions): Step {
   });
 
   return (title, body) => {
-    test(title, async () => {
+    test(title, async (t) => {
       if (stage === undefined || failed) {
         throw new Error("not reached: an earlier step failed");
       }
       try {
-        await body(stage);
+        const remark = await body(stage);
+        if (typeof remark === "string") {
+          t.diagnostic(remark);
+        }
         await stage.window.shot(slug(title));
       } catch (error) {
         failed = true;

@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
+import { SIZE } from "./browser.ts";
 import type { Host } from "./host.ts";
 import { SCREENSHOTS } from "./places.ts";
 import { until } from "./wait.ts";
@@ -53,6 +54,13 @@ export class Workbench {
     const file = path.join(SCREENSHOTS, `${this.#scenario}-${number}-${name}.png`);
     await this.page.screenshot({ path: file });
     return file;
+  }
+
+  /** A picture for documents: the window without its title and its activity bar. */
+  async picture(name: string): Promise<void> {
+    const { width, height } = this.page.viewportSize() ?? SIZE;
+    const clip = { x: 52, y: 31, width: width - 52, height: height - 31 };
+    await this.page.screenshot({ path: path.join(SCREENSHOTS, `vscode-${name}.png`), clip });
   }
 
   press(...keys: string[]): Promise<void> {
@@ -204,18 +212,25 @@ export class Workbench {
 
   /** What the language status says of Warplint, read from its pop-up. */
   async languageStatus(): Promise<string> {
+    await this.page.mouse.move(0, 0);
     await this.status("status.languageStatus").first().hover();
     const popup = this.page.locator(".monaco-hover .hover-language-status", { hasText: "Warplint" });
     await popup.first().waitFor();
     return reads(popup);
   }
 
+  /** The messages of the notifications that pop up. */
   async notifications(): Promise<string[]> {
     return (await this.page.locator(".notification-list-item-message").allInnerTexts()).map(plain);
   }
 
-  async dismissNotifications(): Promise<void> {
+  /** All messages that have popped up and were not dismissed, which this does. */
+  async takeNotifications(): Promise<string[]> {
+    await this.command("Notifications: Show Notifications");
+    await this.page.locator(".notifications-center .notification-list-item-message").first().waitFor();
+    const messages = await this.notifications();
     await this.command("Notifications: Clear All Notifications");
+    return messages;
   }
 
   /** The Markdown preview in the active tab, which is a web page of its own. */

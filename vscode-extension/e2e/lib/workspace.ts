@@ -11,9 +11,9 @@ export class Workspace {
   readonly folder = mkdtempSync(path.join(os.tmpdir(), "warplint-workspace-"));
 
   /** A copy of an example of this checkout. */
-  static example(name: string): Workspace {
+  static example(name: string, folder = "."): Workspace {
     const workspace = new Workspace();
-    cpSync(path.join(CHECKOUT, "examples", name), workspace.folder, {
+    cpSync(path.join(CHECKOUT, "examples", name), workspace.path(folder), {
       recursive: true,
       filter: (source) => !source.includes(".warplint"),
     });
@@ -63,6 +63,12 @@ export class Workspace {
     const captures = this.path(".warplint");
     mkdirSync(captures, { recursive: true });
     execFileSync("tar", ["--extract", "--xz", "--file", H200_CAPTURE, "--directory", captures]);
+  }
+
+  /** A Python of this machine, in an environment without any packages. */
+  addBarePython(): string {
+    execFileSync("python3", ["-m", "venv", "--without-pip", this.path(".bare")]);
+    return this.path(".bare/bin/python");
   }
 
   remove(): void {

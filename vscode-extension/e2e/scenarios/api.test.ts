@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barePython, runCases } from "../lib/api.ts";
+import { runCases } from "../lib/api.ts";
 import { packagedExtension, universalExtension } from "../lib/extension.ts";
 import type { Edition } from "../lib/host.ts";
 import { Workspace } from "../lib/workspace.ts";
@@ -43,7 +43,7 @@ for (const [title, { edition, extension, libcst, terminals }] of Object.entries(
       edition,
       workspace,
       extensions: [extension()],
-      machine: { "warplint.server.interpreter": barePython(workspace) },
+      machine: { "warplint.server.interpreter": workspace.addBarePython() },
       environment: { WARPLINT_API_LIBCST: yes(libcst), WARPLINT_API_TERMINALS: yes(terminals) },
     });
     assert.ok(results.length > 0, logs);

@@ -50,6 +50,7 @@ step("a quick fix shows what it would change", async ({ window, workspace }) => 
       row.includes("device=x.device"),
     ),
   );
+  await window.picture("fix");
   assert.match(await window.lineText(line), /arange\(depth\)\.to\(x\.device\)/);
 });
 

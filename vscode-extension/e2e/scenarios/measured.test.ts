@@ -38,6 +38,7 @@ step("a function's costs are above it", async ({ window, workspace }) => {
   const lens = await until("a lens", async () =>
     (await window.lenses()).find((text) => / a step · /.test(text)),
   );
+  await window.picture("costs");
   assert.match(lens, /^[\d.]+ ms a step · \d+(\.\d)?%/);
 });
 
@@ -49,6 +50,7 @@ step("the hover has the table of a line's costs", async ({ window, workspace }) 
   assert.match(text, /GPU busy 88\d\.\d µs/);
   assert.match(text, /waits for the GPU 2/);
   assert.ok((await hover.locator("table td").count()) > 0);
+  await window.picture("hover");
 });
 
 step(

@@ -17,7 +17,7 @@ const RUN_MS = 120_000;
 const step = story("profiling", {
   workspace: () => Workspace.programs(FILE),
   user: USER,
-  machine: { "warplint.program.interpreter": PROGRAM_PYTHON },
+  machine: () => ({ "warplint.program.interpreter": PROGRAM_PYTHON }),
 });
 
 const notification = ({ window }: Stage) =>
@@ -45,6 +45,7 @@ step("a profile runs in a task that is seen", async (stage) => {
     async () => /capturing 4 steps|captured/.test(await reads(notification(stage))),
     RUN_MS,
   );
+  await window.picture("profile");
 });
 
 step("costs appear by themselves, at line ends and above functions", async (stage) => {

@@ -4,7 +4,7 @@ import type { Host } from "../lib/host.ts";
 import { PROGRAM_PYTHON } from "../lib/places.ts";
 import { story } from "../lib/story.ts";
 import { stays, until } from "../lib/wait.ts";
-import type { Workbench } from "../lib/workbench.ts";
+import { reads, type Workbench } from "../lib/workbench.ts";
 import { Workspace } from "../lib/workspace.ts";
 
 const FILE = "yellow.py";
@@ -16,19 +16,12 @@ const step = story("serving", {
   environment: () => ({ PYTHON_STAND_IN: "/usr/bin/python3" }),
 });
 
-const servers = (host: Host) =>
-  host
-    .processes()
-    .filter(
-      ({ command }) => command.some((word) => word.endsWith("launch.py")) && command.at(-1) === "server",
-    );
-
 /** The server, once there is one, and no other than that. */
 async function server(host: Host, other?: number) {
   const running = await until(
     "one server",
     () => {
-      const all = servers(host);
+      const all = host.servers();
       return all.length === 1 && all[0]?.id !== other ? all[0] : undefined;
     },
     START_MS,
@@ -59,6 +52,14 @@ step("the language status says what runs, and on what", async ({ host, window })
   );
 });
 
+step("VS Code says how long activation took", async ({ window }) => {
+  await window.command("Developer: Show Running Extensions");
+  const row = window.page.locator(".runtime-extensions-editor .monaco-list-row", { hasText: "Warplint" });
+  const took = await until("the time", async () => /Activation: (\d+ms)/.exec(await reads(row))?.[1]);
+  await window.command("View: Close Editor");
+  return `activation took ${took}`;
+});
+
 step("the server is restarted on command", async ({ host, window }) => {
   const before = await server(host);
   await window.command("Warplint: Restart Server");
@@ -74,7 +75,7 @@ step("one that is killed comes back, and that is said once", async ({ host, wind
     await server(host, before.id);
   }
   await answers(window);
-  const said = await window.notifications();
+  const said = await window.takeNotifications();
   assert.equal(said.length, 1);
   assert.match(
     said[0] ?? "",
@@ -83,7 +84,6 @@ step("one that is killed comes back, and that is said once", async ({ host, wind
 });
 
 step("another selected environment is taken over", async ({ host, window }) => {
-  await window.command("Notifications: Clear All Notifications");
   const before = await server(host);
   await window.command("Python: Select Interpreter");
   await window.page.locator(".quick-input-widget input.input").fill(PROGRAM_PYTHON);
@@ -151,6 +151,6 @@ step("the server leaves with the window's extension host", async ({ host }) => {
       process.kill(id, "SIGKILL");
     }
   }
-  await until("the server to leave", () => !servers(host).some(({ id }) => id === before.id), 10_000);
+  await until("the server to leave", () => !host.servers().some(({ id }) => id === before.id), 10_000);
   await server(host, before.id);
 });

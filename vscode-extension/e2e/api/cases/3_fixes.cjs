@@ -36,7 +36,6 @@ const withLibcst = {
     const fix = (await actions(document, MADE)).find(({ title }) => title === "Build it on x.device");
     assert.equal(fix.isPreferred, true);
     assert.equal(fix.disabled, undefined);
-    assert.equal(fix.diagnostics.length, 1);
     const before = document.getText();
     const after = await applied(fix, document);
     assert.equal(after, before.replace(MADE, "z = torch.arange(depth, device=x.device)"));
@@ -61,19 +60,12 @@ const withLibcst = {
   },
 };
 
+// That they are shown disabled, with the remedy, is seen in the user interface alone.
 const withoutLibcst = {
-  "a fix that cannot be made is disabled, with the remedy": async () => {
+  "fixes that cannot be made are not given out": async () => {
     const document = await show(FILE);
-    const fix = (await actions(document, MADE)).find(({ title }) => title.startsWith("Build it on x.device"));
-    assert.match(fix.disabled.reason, /libcst/);
-  },
-
-  "so is fix-all": async () => {
-    const document = await show(FILE);
-    const kind = vscode.CodeActionKind.SourceFixAll.append("warplint").value;
-    for (const action of await actions(document, MADE, kind)) {
-      assert.match(action.disabled.reason, /libcst/);
-    }
+    const titles = (await actions(document, MADE)).map(({ title }) => title);
+    assert.deepEqual(titles, ["Ignore WL101 here"]);
   },
 };
 
