@@ -43,7 +43,7 @@ def _costs(results: Results, line: int, kind: types.MarkupKind) -> list[str]:
 
 def _reasons(results: Results, offset: int) -> list[str]:
     return [
-        f"**{finding.code} {finding.name}**: {finding.message}\n\n{reason(rule)}"
+        f"**{finding.code} {finding.name}**\n\n{reason(rule)}"
         for finding in results.findings_in(Span(offset, offset))
         if (rule := results.rule(finding)) is not None
     ]

@@ -195,7 +195,11 @@ class Session:
             for problem in project.engine.captures_passed_over():
                 self._audience.log(str(problem))
             if project.take(profile):
+                project.looked_for_captures = True
                 self._renew(project)
+        if not project.looked_for_captures:
+            project.looked_for_captures = True
+            self._redraw(project)
 
     def _reload(self, folder: Path) -> None:
         """Read configurations anew that may come from this folder."""
@@ -209,6 +213,11 @@ class Session:
             if concerned and document.settings.enabled:
                 self._analyse(document)
         self._audience.refresh()
+
+    def _redraw(self, project: Project) -> None:
+        for document in self.documents.values():
+            if document.results is not None and document.results.project is project:
+                self._audience.redraw(document)
 
     def _analyse(self, document: Document) -> None:
         if document.analysis is None or document.analysis.done():

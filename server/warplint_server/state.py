@@ -54,7 +54,7 @@ class States:
     def _notify(
         self,
         document: Document,
-        costs: list[dict[str, Any]],
+        costs: list[dict[str, Any]] | None,
         score: dict[str, Any] | None,
         capture: dict[str, Any] | None,
     ) -> None:
@@ -68,7 +68,10 @@ class States:
         self._server.protocol.notify(STATE, state)
 
 
-def _costs(document: Document, results: Results) -> list[dict[str, Any]]:
+def _costs(document: Document, results: Results) -> list[dict[str, Any]] | None:
+    """None until the newest capture has been looked for: what a client has drawn may still hold."""
+    if not results.project.looked_for_captures:
+        return None
     return [
         {"line": cost.line - 1, "text": cost.text, "stale": cost.stale, "share": cost.share}
         for cost in line_costs(results.measured, document.settings)

@@ -36,6 +36,8 @@ class Project:
         self.engine = engine
         self.generation = 0
         self.profile: Profile | None = None
+        self.looked_for_captures = False
+        """Whether ``profile`` is what there is; until then nothing is known of what lines cost."""
 
     def take(self, profile: Profile | None) -> bool:
         """Show the costs of this capture from now on; whether that changes anything.

@@ -113,6 +113,22 @@ async def test_typing_is_answered_once_it_pauses(project: Path, model: Path) -> 
     assert len(session.states) <= 5
 
 
+async def test_costs_are_left_open_until_captures_have_been_looked_for(project: Path, model: Path) -> None:
+    """A client that has drawn costs, of a server before this one, is not told that there are none."""
+    write_capture(project, "20260101T000000Z-train", "model.py", COSTS)
+    async with editor(project, options=DRAWS) as session:
+        uri = session.open(model)
+        await costs(session, uri)
+        assert all(state.costs is None for state in session.states[:-1])
+
+
+async def test_where_there_is_no_capture_there_are_no_costs(project: Path, model: Path) -> None:
+    async with editor(project, options=DRAWS) as session:
+        uri = session.open(model)
+        await session.until(lambda: session.drawn(uri) and session.drawn(uri).costs is not None)
+        assert session.drawn(uri).costs == []
+
+
 async def test_a_new_capture_reaches_every_open_document(project: Path, model: Path) -> None:
     other = project / "other.py"
     other.write_text("x = 1\n")

@@ -36,7 +36,8 @@ export interface CaptureSummary {
 export interface FileState {
   readonly uri: DocumentUri;
   readonly version: number;
-  readonly costs: readonly LineCost[];
+  /** Null until the server has looked for captures: what is drawn may still hold. */
+  readonly costs: readonly LineCost[] | null;
   /** Null for a file without GPU code. */
   readonly score: Score | null;
   readonly capture: CaptureSummary | null;

@@ -12,10 +12,10 @@ export function registerInlineCosts(context: vscode.ExtensionContext, states: Fi
     const { document } = editor;
     const state = states.of(document);
     // What stands there now stays while the state of the present text is on its way.
-    if (state !== undefined && state.version < document.version) {
+    if (state !== undefined && (state.version < document.version || state.costs === null)) {
       return;
     }
-    const drawing = state === undefined || !inMainEditor(editor) ? NOTHING : drawingOf(state.costs);
+    const drawing = state?.costs && inMainEditor(editor) ? drawingOf(state.costs) : NOTHING;
     const wanted = { drawing, version: document.version };
     if (!differs(drawn.get(editor), wanted)) {
       return;
