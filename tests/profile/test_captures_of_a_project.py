@@ -110,6 +110,17 @@ def test_what_cannot_be_read_is_passed_over_and_named(folder: Path, tmp_path: Pa
     assert damaged.name in str(problem)
 
 
+def test_a_run_that_has_only_begun_is_no_capture_that_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+    begun = tmp_path / ".warplint" / "20260201T000000Z-begun"
+    begun.mkdir()
+    RunManifest(["python"], "/app", "/app", 0.0, "0.1.0").write(begun)
+    newest = NewestProfile(tmp_path)
+    profile = newest.get()
+    assert profile is not None
+    assert profile.name == folder.name
+    assert newest.passed_over == ()
+
+
 def test_where_nothing_was_measured_the_newest_is_the_newest(tmp_path: Path) -> None:
     for name in ("20260101T000000Z-begun", "20260102T000000Z-begun"):
         write_empty(tmp_path, name)

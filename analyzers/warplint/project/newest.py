@@ -73,4 +73,14 @@ def _open(folder: Path, before: _Opened | None) -> _Opened:
             return before
         return _Opened(sizes, store.open_profile(folder))
     except LayoutError as error:
-        return _Opened(sizes, error=error)
+        return _Opened(sizes) if _has_only_begun(folder) else _Opened(sizes, error=error)
+
+
+def _has_only_begun(folder: Path) -> bool:
+    """Whether the run has not come to what could be captured: that is no fault of the capture."""
+    from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
+
+    try:
+        return RunManifest.read(folder).finished is None and not any(folder.glob(f"*{RAW_SUFFIX}"))
+    except LayoutError:
+        return False
