@@ -205,6 +205,10 @@ class Facts:
         outline = self._function(node)
         return () if outline is None else self._knowledge.calls_of(outline)
 
+    def is_called(self, name: str) -> bool:
+        """Whether the file calls something of this last name anywhere, as it does to switch a mode."""
+        return self._knowledge.is_called(name)
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for a top-level statement."""
         parent = self._chunk(node).chunk.parents.get(node)

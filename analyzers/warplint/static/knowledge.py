@@ -102,6 +102,11 @@ class Knowledge(Asking):
         return () if any(site.handed_over for site in sites) else tuple(site.node for site in sites)
 
     @fact
+    def is_called(self, name: str) -> bool:
+        """Whether the file calls something of this last name anywhere."""
+        return any(site.name == name for placed in self.index.chunks for site in placed.chunk.outline.calls)
+
+    @fact
     def class_node(self, qualified: str) -> ast.ClassDef | None:
         """The statement of a class of this file."""
         outline = self._class(qualified)

@@ -1,0 +1,82 @@
+"""What the rules of this family share: where a wait counts, how sure it is, how a message says it."""
+
+from __future__ import annotations
+
+import ast
+
+from warplint.static.facts import Facts, Role, UseKind
+from warplint.static.finding import Applicability, Confidence, Hotness
+from warplint.static.rule import Verdict
+from warplint.static.values import Kind, Place, Value
+
+QUIET_ROLES = {Role.SETUP, Role.DATA}
+"""Code that is not part of a step, or works on the host anyway."""
+
+SHOWN = 40
+"""Characters of an expression that a message quotes."""
+
+
+def counts(node: ast.expr, facts: Facts) -> bool:
+    """Whether a wait at this place is paid every step."""
+    if facts.hotness(node) is not Hotness.STEP:
+        return False
+    function = facts.function(node)
+    return function is None or function.role not in QUIET_ROLES
+
+
+def waiting(
+    node: ast.expr,
+    read: Value,
+    message: str,
+    fix: Applicability = Applicability.NONE,
+    title: str = "",
+) -> Verdict:
+    """A finding that is as sure as it is that the tensor whose content is ``read`` is on the GPU."""
+    proven = read.place is Place.ACCELERATOR
+    return Verdict(node, message, Confidence.CERTAIN if proven else Confidence.LIKELY, fix, title)
+
+
+def host_waits(node: ast.expr, facts: Facts) -> str:
+    """What a message says of a call, after naming it."""
+    return f"makes the host wait {facts.why_hot(node)} for all the work queued on the GPU"
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether a value is surely a GPU tensor of no dimensions."""
+    return value.on_accelerator and value.ndim == 0
+
+
+def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
+    """An argument by one of its names or its position; None where it is not given in the open."""
+    for given in call.keywords:
+        if given.arg in names:
+            return given.value
+    plain = call.args[: position + 1]
+    if len(plain) <= position or any(isinstance(part, ast.Starred) for part in plain):
+        return None
+    return plain[position]
+
+
+def operand(call: ast.Call, facts: Facts) -> ast.expr | None:
+    """The tensor a call works on: the one whose method it is, or the first argument of a function."""
+    if isinstance(call.func, ast.Attribute) and facts.value(call.func.value).kind is Kind.TENSOR:
+        return call.func.value
+    return argument(call, 0, "input", "self", "A", "tensor")
+
+
+def position_after(call: ast.Call, subject: ast.expr | None, position: int) -> int:
+    """Where a function's argument stands if ``subject`` may be the one whose method is called."""
+    is_method = isinstance(call.func, ast.Attribute) and call.func.value is subject
+    return position - 1 if is_method else position
+
+
+def goes_to_the_host(node: ast.expr, facts: Facts) -> bool:
+    """Whether Python reads the result at once anyway, so that the wait would only move."""
+    uses = facts.uses(node)
+    return bool(uses) and all(use.kind is UseKind.HOST for use in uses)
+
+
+def short(node: ast.AST) -> str:
+    """An expression as a message quotes it."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
