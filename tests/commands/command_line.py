@@ -22,13 +22,18 @@ class CommandLine:
         self.folder = folder
 
     def __call__(
-        self, *arguments: str, env: Mapping[str, str] | None = None, privileged: bool = True
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        privileged: bool = True,
+        stdin: str | None = None,
     ) -> Completed:
         prefix = [] if privileged or os.geteuid() != 0 else WITHOUT_PRIVILEGE
         return subprocess.run(
             [*prefix, sys.executable, "-m", "warplint", *arguments],
             cwd=self.folder,
             env={**os.environ, "PYTHONSAFEPATH": "1", **(env or {})},
+            input=stdin,
             capture_output=True,
             text=True,
             encoding="utf-8",

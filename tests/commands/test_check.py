@@ -76,8 +76,8 @@ def test_wrong_usage_gives_status_2(warplint: CommandLine, arguments: list[str],
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("selct = ['WL1']", "has no key 'selct'; did you mean 'select'? (accepted: select, ignore, "),
-        ("select = 'WL1'", "select must be a list of rule codes or prefixes"),
+        ("selct = ['WL1']", "has no key 'selct'; did you mean 'select'? (accepted: select, extend-select, "),
+        ("select = 'WL1'", "select must be a list of rule codes, prefixes or names"),
         ("ignore = ['WL999']", "ignore: there is no rule 'WL999'"),
     ],
 )

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from warplint.project.config import DEFAULT_EXCLUDE, Config, ConfigError, load_config
+from warplint.project.config import (
+    DEFAULT_EXCLUDE,
+    Config,
+    ConfigError,
+    config_of,
+    load_config,
+    read_settings,
+)
 from warplint.project.root import find_root
+from warplint.static.finding import Severity
 
 
 def write(folder: Path, text: str) -> Path:
@@ -25,6 +33,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         select = ["WL1", "WL201"]
         ignore = ["WL102"]
         preview = true
+        extend-select = ["WL301"]
+        extend-ignore = ["WL2"]
+        severity = { WL1 = "error", "host-read-in-hot-loop" = "hint" }
         exclude = ["old"]
         extend-exclude = ["third_party/apex"]
         per-file-ignores = { "tests/*" = ["WL2"] }
@@ -36,6 +47,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         select=("WL1", "WL201"),
         ignore=("WL102",),
         preview=True,
+        extend_select=("WL301",),
+        extend_ignore=("WL2",),
+        severity=(("WL1", Severity.ERROR), ("host-read-in-hot-loop", Severity.HINT)),
         exclude=("old",),
         extend_exclude=("third_party/apex",),
         per_file_ignores=(("tests/*", ("WL2",)),),
@@ -74,11 +88,11 @@ def test_somebody_elses_broken_file_is_not_our_business(tmp_path: Path) -> None:
         ("[tool.warplint]\nselct = []\n", "[tool.warplint] has no key 'selct'; did you mean 'select'?"),
         (
             "[tool.warplint]\nfoo = []\n",
-            "accepted: select, ignore, preview, exclude, extend-exclude, per-file",
+            "accepted: select, extend-select, ignore, extend-ignore, preview, ",
         ),
         (
             "[tool.warplint]\nselect = 'WL1'\n",
-            'select must be a list of rule codes or prefixes, such as ["WL2"',
+            'select must be a list of rule codes, prefixes or names, such as ["WL2"',
         ),
         ("[tool.warplint]\nselect = 'WL1'\n", "not a string"),
         ("[tool.warplint]\nignore = [1]\n", "not a list with an integer in it"),
@@ -93,6 +107,9 @@ def test_somebody_elses_broken_file_is_not_our_business(tmp_path: Path) -> None:
             "[tool.warplint.per-file-ignores]\n'a' = 'WL1'\n",
             "per-file-ignores must be a table from file patt",
         ),
+        ("[tool.warplint.severity]\nWL1 = 'fatal'\n", "severity must be a table from rule codes to"),
+        ("[tool.warplint.severity]\nWL1 = 'fatal'\n", "not a table with 'fatal' in it"),
+        ("[tool.warplint.severity]\nWL1 = 3\n", "not a table with an integer in it"),
         ("[tool.warplint]\npreview = 1979-05-27\n", "not a date or time"),
         ("[tool]\nwarplint = 3\n", "tool.warplint must be a table, not an integer"),
         ("[tool.warplint]\nselect = [\n", "is not valid TOML"),
@@ -134,3 +151,32 @@ def test_a_worktrees_git_file_marks_a_root_too(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: elsewhere\n", encoding="utf-8")
     (tmp_path / "a").mkdir()
     assert find_root(tmp_path / "a") == tmp_path
+
+
+def test_the_longest_code_decides_on_a_severity(tmp_path: Path) -> None:
+    config = Config(tmp_path, severity=(("WL1", Severity.ERROR), ("WL101", Severity.HINT)))
+    levels = [config.severity_of(code, Severity.WARNING) for code in ("WL101", "WL102", "WL201")]
+    assert levels == [Severity.HINT, Severity.ERROR, Severity.WARNING]
+
+
+def test_a_named_file_may_hold_the_keys_alone(tmp_path: Path) -> None:
+    file = tmp_path / "strict.toml"
+    file.write_text("ignore = ['WL1']\n", encoding="utf-8")
+    assert config_of(file, tmp_path / "pkg") == Config(tmp_path / "pkg", file, ignore=("WL1",))
+    file.write_text("[tool.warplint]\nignore = ['WL2']\n", encoding="utf-8")
+    assert config_of(file, tmp_path).ignore == ("WL2",)
+    with pytest.raises(ConfigError, match=r"has no table \[tool.warplint\]"):
+        config_of(write(tmp_path, "[project]\n"), tmp_path)
+    with pytest.raises(ConfigError, match=r"strict.toml: has no key 'selct'; did you mean 'select'"):
+        file.write_text("selct = []\n", encoding="utf-8")
+        config_of(file, tmp_path)
+
+
+def test_settings_are_toml_and_the_last_of_a_key_decides() -> None:
+    settings = ["preview=true", "ignore=['WL1']", "ignore=['WL2']", "severity.WL1='hint'"]
+    fields = {"preview": True, "ignore": ("WL2",), "severity": (("WL1", Severity.HINT),)}
+    assert read_settings(settings) == fields
+    with pytest.raises(ConfigError, match="--config select=WL1 is not valid TOML"):
+        read_settings(["select=WL1"])
+    with pytest.raises(ConfigError, match="--config: has no key 'nope'"):
+        read_settings(["nope=1"])

@@ -11,7 +11,7 @@ from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding
 
-CODES = {"WL101", "WL102", "WL201"}
+CODES = {"WL101": "WL101", "WL102": "WL102", "WL201": "WL201", "host-read": "WL201"}
 
 
 def read(text: str) -> Suppressions:
@@ -35,6 +35,8 @@ def hidden(text: str, code: str = "WL101") -> list[int]:
         ("x = 1  # warplint: ignore[WL201]  # warplint: ignore[WL101]\n", [1]),
         ("x = 1  # warplint: ignore[WL101] because the values are random\n", [1]),
         ("x = 1  #warplint:ignore[WL101]\n", [1]),
+        ("x = 1  # warplint: ignore[host-read, WL101]\n", [1]),
+        ("x = 1  # warplint: ignore[host-read]\n", []),
         ("f(\n    a,\n    b,\n)  # warplint: ignore[WL101]\ny\n", [1, 2, 3, 4]),
         ("f(  # warplint: ignore[WL101]\n    a,\n)\ny\n", [1, 2, 3]),
         ("f(\n    # warplint: ignore[WL101]\n    a,\n)\ny\n", [1, 2, 3, 4]),

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from warplint.project.builtin import UNPARSABLE, UNREADABLE, BuiltIn
@@ -48,9 +48,14 @@ class Work:
         return frozenset({Applicability.SAFE} | ({Applicability.UNSAFE} if self.unsafe else set()))
 
 
-def check_files(items: Sequence[Target | Unreadable], work: Work) -> Iterator[FileResult]:
-    """Check every file; results come in the order given, whatever order they were worked in."""
-    workers = min(_cores(), len(items))
+def check_files(
+    items: Sequence[Target | Unreadable], work: Work, jobs: int | None = None
+) -> Iterator[FileResult]:
+    """Check every file; results come in the order given, whatever order they were worked in.
+
+    ``jobs`` is how many processes may work; None is one for each core.
+    """
+    workers = min(jobs or _cores(), len(items))
     if workers < 2 or len(items) < PARALLEL_FROM_FILES:
         yield from (check_item(item, work) for item in items)
         return
@@ -87,11 +92,19 @@ def check_item(item: Target | Unreadable, work: Work) -> FileResult:
 
 
 def _check_file(target: Target, work: Work) -> FileResult:
+    if target.data is None:
+        try:
+            return _check_bytes(target, target.path.read_bytes(), work)
+        except OSError as error:
+            source = SourceText("", target.path)
+            return _refused(UNREADABLE, error.strerror or str(error), source, 0, target.config)
+    result = _check_bytes(target, target.data, work)
+    written = result.source.encode() if result.original is not None else target.data
+    return replace(result, bytes=written)
+
+
+def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     path = target.path
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        return _refused(UNREADABLE, error.strerror or str(error), SourceText("", path), 0, target.config)
     try:
         source = SourceText.decode(data, path)
     except SourceError as error:
@@ -102,10 +115,10 @@ def _check_file(target: Target, work: Work) -> FileResult:
     if work.mode is Mode.CHECK:
         checked = engine.check(source)
         return FileResult(path, source, checked.findings, checked.notices)
-    return _fix(engine, source, data, work)
+    return _fix(engine, source, data, work, write=work.mode is Mode.FIX and target.data is None)
 
 
-def _fix(engine: Engine, source: SourceText, data: bytes, work: Work) -> FileResult:
+def _fix(engine: Engine, source: SourceText, data: bytes, work: Work, write: bool) -> FileResult:
     checked = engine.check(source)
     unchanged = FileResult(source.path, source, checked.findings, checked.notices)
     if not any(finding.fix in work.fixes for finding in checked.findings):
@@ -119,7 +132,7 @@ def _fix(engine: Engine, source: SourceText, data: bytes, work: Work) -> FileRes
         if source.encode() != data:
             # Some codecs have several byte forms for one text, so that a rewrite would touch every line.
             raise RewriteError(f"its encoding, {source.encoding}, does not give the same bytes back")
-        if work.mode is Mode.FIX:
+        if write:
             rewrite(source.path, data, encoded)
     except (RewriteError, SourceError) as error:
         return FileResult(source.path, source, checked.findings, checked.notices, error=f"not fixed: {error}")
@@ -131,10 +144,13 @@ def _fix(engine: Engine, source: SourceText, data: bytes, work: Work) -> FileRes
 
 def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, config: Config) -> FileResult:
     """The result for a file that could not be had as source text."""
+    config = _engine(config).config
     if config.selection_for(source.path).ignores(built_in.code):
         return FileResult(source.path, source)
     place = min(place, len(source.text))
-    finding = Finding(built_in.code, built_in.name, reason, Span(place, min(place + 1, len(source.text))))
+    span = Span(place, min(place + 1, len(source.text)))
+    severity = config.severity_of(built_in.code, built_in.severity)
+    finding = Finding(built_in.code, built_in.name, reason, span, severity=severity)
     return FileResult(source.path, source, (finding,))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warplint.static.finding import Severity
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
@@ -12,6 +14,7 @@ class BuiltIn:
     code: str
     name: str
     explanation: str
+    severity: Severity = Severity.ERROR
 
 
 UNPARSABLE = BuiltIn(

@@ -1,18 +1,19 @@
-"""``[tool.warplint]`` in pyproject.toml."""
+"""``[tool.warplint]`` in pyproject.toml, and what the command line puts in its place."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from warplint.project.globs import Globs
 from warplint.project.root import PYPROJECT, folders_above
-from warplint.project.selection import EVERY_RULE, Selection, did_you_mean
+from warplint.project.selection import EVERY_RULE, Selection, did_you_mean, longest_match
+from warplint.static.finding import Severity
 
 TABLE = "tool.warplint"
 
@@ -33,6 +34,7 @@ DEFAULT_EXCLUDE = (
     ".venv",
     ".vscode",
     ".warplint",
+    ".warplint_cache",
     "__pycache__",
     "__pypackages__",
     "_build",
@@ -59,8 +61,11 @@ class Config:
     root: Path
     file: Path | None = None
     select: tuple[str, ...] = (EVERY_RULE,)
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    extend_ignore: tuple[str, ...] = ()
     preview: bool = False
+    severity: tuple[tuple[str, Severity], ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -71,7 +76,9 @@ class Config:
 
     @property
     def selection(self) -> Selection:
-        return Selection(self.select, self.ignore, self.preview)
+        return Selection(
+            (*self.select, *self.extend_select), (*self.ignore, *self.extend_ignore), self.preview
+        )
 
     def enabled(self, code: str, preview: bool = False) -> bool:
         """Whether a rule is on; ``preview`` says that it is new and off unless asked for."""
@@ -83,9 +90,13 @@ class Config:
             return self.selection
         relative = self.relative(path)
         extra = [codes for glob, codes in self.per_file_ignores if Globs([glob]).match(relative)]
-        return Selection(
-            self.select, (*self.ignore, *(code for codes in extra for code in codes)), self.preview
-        )
+        selection = self.selection
+        return replace(selection, ignore=(*selection.ignore, *(code for codes in extra for code in codes)))
+
+    def severity_of(self, code: str, default: Severity) -> Severity:
+        """How much a rule's findings matter here: as the longest code or prefix that fits says."""
+        fitting = longest_match(code, (selector for selector, _ in self.severity))
+        return default if fitting is None else dict(self.severity)[fitting]
 
     def relative(self, path: Path) -> str:
         """The path from ``root``, with forward slashes; the whole path when it is outside."""
@@ -96,15 +107,24 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One key of the table: the field it fills, what it accepts in words, and how a value is read.
+class Kind:
+    """A type of value: what it accepts in words and as JSON Schema, and how a value is read.
 
     ``read`` returns None for a value of the wrong type.
     """
 
-    field: str
     accepts: str
+    schema: dict[str, Any]
     read: Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of the table: the field it fills, its type, and what it means in a sentence."""
+
+    field: str
+    kind: Kind
+    meaning: str
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:
@@ -124,18 +144,46 @@ def _strings_by_glob(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...] | No
     return tuple(read) if len(read) == len(value) else None
 
 
-CODES = 'a list of rule codes or prefixes, such as ["WL2", "WL101"]'
-GLOBS = 'a list of file patterns, such as ["third_party", "models/legacy/*.py"]'
+def _severities(value: Any) -> tuple[tuple[str, Severity], ...] | None:
+    if not isinstance(value, dict) or not all(level in SEVERITIES for level in value.values()):
+        return None
+    return tuple((selector, Severity(level)) for selector, level in value.items())
+
+
+SEVERITIES = tuple(severity.value for severity in Severity)
+STRINGS = {"type": "array", "items": {"type": "string", "minLength": 1}}
+CODES = Kind(
+    'a list of rule codes, prefixes or names, such as ["WL2", "WL101", "host-read-in-hot-loop"]',
+    STRINGS,
+    _strings,
+)
+GLOBS = Kind('a list of file patterns, such as ["third_party", "models/legacy/*.py"]', STRINGS, _strings)
+BOOLEAN = Kind("true or false", {"type": "boolean"}, _boolean)
 KEYS = {
-    "select": Key("select", CODES, _strings),
-    "ignore": Key("ignore", CODES, _strings),
-    "preview": Key("preview", "true or false", _boolean),
-    "exclude": Key("exclude", GLOBS, _strings),
-    "extend-exclude": Key("extend_exclude", GLOBS, _strings),
+    "select": Key("select", CODES, "The rules that are on. The longest code or prefix that fits decides."),
+    "extend-select": Key("extend_select", CODES, "Rules that are on besides those of `select`."),
+    "ignore": Key("ignore", CODES, "Rules that are off."),
+    "extend-ignore": Key("extend_ignore", CODES, "Rules that are off besides those of `ignore`."),
+    "preview": Key("preview", BOOLEAN, "Whether rules that are still on trial are on too."),
+    "severity": Key(
+        "severity",
+        Kind(
+            'a table from rule codes to "error", "warning", "info" or "hint", such as {WL2 = "error"}',
+            {"type": "object", "additionalProperties": {"enum": list(SEVERITIES)}},
+            _severities,
+        ),
+        "How much a rule's findings matter. Only errors and warnings make `warplint check` fail.",
+    ),
+    "exclude": Key("exclude", GLOBS, "Files and folders that are left out."),
+    "extend-exclude": Key("extend_exclude", GLOBS, "Files and folders that are left out besides `exclude`."),
     "per-file-ignores": Key(
         "per_file_ignores",
-        'a table from file patterns to lists of rule codes, such as {"tests/*" = ["WL2"]}',
-        _strings_by_glob,
+        Kind(
+            'a table from file patterns to lists of rule codes, such as {"tests/*" = ["WL2"]}',
+            {"type": "object", "additionalProperties": STRINGS},
+            _strings_by_glob,
+        ),
+        "Rules that are off in the files that a pattern fits.",
     ),
 }
 
@@ -152,13 +200,6 @@ def load_config(start: Path) -> Config:
 def config_in(folder: Path) -> Config | None:
     """The settings that this folder's own pyproject.toml makes, if it does. Raises ConfigError."""
     file = folder / PYPROJECT
-    table = _read_table(file)
-    if table is None:
-        return None
-    return Config(root=folder, file=file, **_read_keys(table, file))
-
-
-def _read_table(file: Path) -> dict[str, Any] | None:
     try:
         data = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -171,14 +212,48 @@ def _read_table(file: Path) -> dict[str, Any] | None:
     # Most projects' files are not for us: their syntax is not our business, and parsing them costs start-up.
     if b"warplint" not in data:
         return None
+    table = _table(_document(data, file), file)
+    return None if table is None else Config(folder, file, **_read_keys(table, f"{file}: [{TABLE}]"))
+
+
+def config_of(file: Path, root: Path) -> Config:
+    """The settings of a file that was named: those of its ``[tool.warplint]``, or else all it holds.
+
+    What it excludes counts from ``root``. Raises ConfigError.
+    """
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+    document = _document(data, file)
+    table = _table(document, file)
+    if table is not None:
+        return Config(root, file, **_read_keys(table, f"{file}: [{TABLE}]"))
+    if file.name == PYPROJECT:
+        raise ConfigError(f"{file} has no table [{TABLE}]")
+    return Config(root, file, **_read_keys(document, f"{file}:"))
+
+
+def read_settings(settings: Iterable[str]) -> dict[str, Any]:
+    """The fields that ``key=value`` settings fill, each value in TOML. Raises ConfigError."""
+    table: dict[str, Any] = {}
+    for setting in settings:
+        table.update(_document(setting.encode(), f"--config {setting}"))
+    return _read_keys(table, "--config:")
+
+
+def _document(data: bytes, origin: Path | str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        document = tomllib.loads(data.decode("utf-8"))
+        return tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}") from None
+        raise ConfigError(f"{origin} is not valid TOML: {error}") from None
+
+
+def _table(document: dict[str, Any], file: Path) -> dict[str, Any] | None:
     tool = document.get("tool", {})
     table = tool.get("warplint") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
@@ -186,16 +261,16 @@ def _read_table(file: Path) -> dict[str, Any] | None:
     return table
 
 
-def _read_keys(table: dict[str, Any], file: Path) -> dict[str, Any]:
+def _read_keys(table: dict[str, Any], origin: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in table.items():
         key = KEYS.get(name)
         if key is None:
             hint = did_you_mean(name, KEYS)
-            raise ConfigError(f"{file}: [{TABLE}] has no key {name!r}{hint} (accepted: {', '.join(KEYS)})")
-        read = key.read(value)
+            raise ConfigError(f"{origin} has no key {name!r}{hint} (accepted: {', '.join(KEYS)})")
+        read = key.kind.read(value)
         if read is None:
-            raise ConfigError(f"{file}: [{TABLE}] {name} must be {key.accepts}, not {_type_name(value)}")
+            raise ConfigError(f"{origin} {name} must be {key.kind.accepts}, not {_type_name(value)}")
         fields[key.field] = read
     return fields
 
@@ -206,4 +281,7 @@ def _type_name(value: object) -> str:
     if isinstance(value, list):
         wrong = next((item for item in value if not isinstance(item, str)), "")
         return f"a list with {'an empty string' if wrong == '' else _type_name(wrong)} in it"
+    if isinstance(value, dict):
+        wrong = next((item for item in value.values() if item not in SEVERITIES), "")
+        return f"a table with {repr(wrong) if isinstance(wrong, str) else _type_name(wrong)} in it"
     return names.get(type(value), "a date or time")

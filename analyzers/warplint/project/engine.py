@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warplint.project.builtin import BUILT_IN, UNPARSABLE
-from warplint.project.config import TABLE, Config, ConfigError, load_config
+from warplint.project.builtin import UNPARSABLE
+from warplint.project.catalogue import catalogue
+from warplint.project.config import Config, load_config
 from warplint.project.newest import NewestProfile
 from warplint.project.root import find_root
-from warplint.project.selection import Selection, did_you_mean, unknown_selectors
+from warplint.project.selection import Selection
 from warplint.project.suppressions import Notice, read_suppressions
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.finding import Edit, Finding
-from warplint.static.registry import load_rules
 
 if TYPE_CHECKING:
     from warplint.capture.layout import LayoutError
@@ -46,10 +45,9 @@ class Engine:
     def __init__(self, root: Path, config: Config) -> None:
         """Raises ConfigError when the configuration names a rule that does not exist."""
         self.root = root
-        self.config = config
-        require_known_codes(config)
-        self._previews = frozenset(rule.code for rule in all_rules() if rule.preview)
-        self._analyzer = Analyzer(all_rules())
+        self._catalogue = catalogue()
+        self.config = self._catalogue.understood(config)
+        self._analyzer = Analyzer(self._catalogue.rules)
         self._newest = NewestProfile(root)
 
     @classmethod
@@ -116,16 +114,21 @@ class Engine:
         """Leave out what configuration and comments silence, and put in what could not be parsed."""
         source = analysis.source
         selection = self.config.selection_for(source.path)
-        suppressions = read_suppressions(source, known_codes())
+        suppressions = read_suppressions(source, self._catalogue.words)
         reported = [
             finding
             for finding in analysis.findings
-            if selection.enabled(finding.code, finding.code in self._previews)
+            if selection.enabled(finding.code, finding.code in self._catalogue.previews)
             and not suppressions.hide(finding.code, source.position(finding.span.start).line)
         ]
         reported += _broken(analysis, selection)
         reported.sort(key=lambda finding: (finding.span, finding.code))
-        return Checked(source, tuple(reported), suppressions.notices, analysis)
+        return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
+
+    def _weighed(self, finding: Finding) -> Finding:
+        """The finding with the severity that it has here."""
+        severity = self.config.severity_of(finding.code, self._catalogue.severities[finding.code])
+        return finding if finding.severity is severity else replace(finding, severity=severity)
 
     def _capture_name(self, path: Path) -> str:
         """A file as captures name it: from the root with forward slashes, or absolute outside it."""
@@ -146,26 +149,11 @@ def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:
     return [Finding(UNPARSABLE.code, UNPARSABLE.name, message, first.span)]
 
 
-@lru_cache(maxsize=1)
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
-    return load_rules()
+    return catalogue().rules
 
 
-@lru_cache(maxsize=1)
 def known_codes() -> frozenset[str]:
     """Every code that selections and suppressions may name."""
-    return frozenset([rule.code for rule in all_rules()] + [entry.code for entry in BUILT_IN])
-
-
-def require_known_codes(config: Config) -> None:
-    """Raises ConfigError when a configuration names a rule that does not exist."""
-    lists = {
-        "select": config.select,
-        "ignore": config.ignore,
-        "per-file-ignores": [code for _, codes in config.per_file_ignores for code in codes],
-    }
-    for key, selectors in lists.items():
-        for unknown in unknown_selectors(selectors, known_codes()):
-            hint = did_you_mean(unknown, known_codes()) or "; `warplint rule` lists them"
-            raise ConfigError(f"{config.file}: [{TABLE}] {key}: there is no rule {unknown!r}{hint}")
+    return catalogue().codes

@@ -21,10 +21,14 @@ VENV_MARKER = "pyvenv.cfg"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to check, with the settings of its folder. ``path`` is absolute."""
+    """A file to check, with the settings of its folder. ``path`` is absolute.
+
+    ``data`` is its content where that does not come from the file, as on standard input.
+    """
 
     path: Path
     config: Config
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,21 @@ class Unreadable:
 class Configs:
     """The settings of each folder: its own pyproject.toml's, else those of the folder above."""
 
-    def __init__(self, override: Callable[[Config], Config] = lambda config: config) -> None:
-        """``override`` puts the command line's choices on top of what a file says."""
+    def __init__(
+        self, override: Callable[[Config], Config] = lambda config: config, everywhere: Config | None = None
+    ) -> None:
+        """``override`` puts the command line's choices on top of what a file says.
+
+        ``everywhere`` takes the place of what any pyproject.toml says.
+        """
         self._override = override
         self._by_folder: dict[Path, Config] = {}
+        self._everywhere = None if everywhere is None else override(everywhere)
 
     def of(self, folder: Path) -> Config:
         """Raises ConfigError."""
+        if self._everywhere is not None:
+            return self._everywhere
         known = self._by_folder.get(folder)
         if known is None:
             own = config_in(folder)

@@ -16,7 +16,8 @@ class FileResult:
 
     ``source`` is the text that the findings' spans count in: after fixes. ``original`` is the text before
     them, where it differs. ``fixed`` counts the findings mended. ``error`` says in a sentence what went wrong
-    in Warplint itself, or kept a fix from being written; ``traceback`` is then for its developers.
+    in Warplint itself, or kept a fix from being written; ``traceback`` is then for its developers. ``bytes``
+    is what standard input holds after fixes; None for what stands in a file.
     """
 
     path: Path
@@ -27,6 +28,7 @@ class FileResult:
     original: SourceText | None = None
     error: str | None = None
     traceback: str | None = None
+    bytes: bytes | None = None
 
     @property
     def shown_path(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tokenize
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warplint.project.selection import did_you_mean
@@ -50,8 +50,11 @@ class Suppressions:
         return any(entry.covers(code, line) for entry in self.entries)
 
 
-def read_suppressions(source: SourceText, known_codes: Collection[str]) -> Suppressions:
-    """Read a file's pragmas. A text without the word costs one search; only others are tokenized."""
+def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressions:
+    """Read a file's pragmas. ``words`` are the codes and names they may use, with the codes these stand for.
+
+    A text without the word costs one search; only others are tokenized.
+    """
     if "arplint" not in source.text:
         return Suppressions()
     entries: list[Suppression] = []
@@ -59,7 +62,7 @@ def read_suppressions(source: SourceText, known_codes: Collection[str]) -> Suppr
     for statement in _logical_lines(source):
         for comment in statement.comments:
             for pragma in PRAGMA.finditer(source.text, comment.start, comment.end):
-                codes, complaint = _parse(pragma["rest"].strip(), known_codes)
+                codes, complaint = _parse(pragma["rest"].strip(), words)
                 if statement.is_empty:
                     complaint = complaint or ALONE
                 elif codes is not None:
@@ -84,19 +87,20 @@ def silencing_edit(source: SourceText, finding: Finding) -> Edit:
     return Edit(Span(place, place), f"  # warplint: ignore[{finding.code}]")
 
 
-def _parse(text: str, known_codes: Collection[str]) -> tuple[frozenset[str] | None, str | None]:
+def _parse(text: str, words: Mapping[str, str]) -> tuple[frozenset[str] | None, str | None]:
     """The codes a pragma silences (empty: all; None: nothing), and what is wrong with it."""
     match = IGNORE.match(text)
     if match is None:
         return None, f"{text!r} is not understood: {ACCEPTED}"
     if match["codes"] is None:
         return frozenset(), None
-    codes = [code.strip() for code in match["codes"].split(",")]
-    known = frozenset(code for code in codes if code in known_codes)
-    unknown = next((code for code in codes if code not in known_codes), None)
+    listed = [word.strip() for word in match["codes"].split(",")]
+    known = frozenset(words[word] for word in listed if word in words)
+    unknown = next((word for word in listed if word not in words), None)
     if unknown is None:
         return known, None
-    return known or None, f"there is no rule {unknown!r}{did_you_mean(unknown.upper(), known_codes)}"
+    hint = did_you_mean(unknown, words) or did_you_mean(unknown.upper(), words)
+    return known or None, f"there is no rule {unknown!r}{hint}"
 
 
 @dataclass(slots=True)

@@ -34,6 +34,7 @@ def _as_object(result: FileResult, finding: Finding) -> dict[str, object]:
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
+        "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "hotness": finding.hotness.value,
         "fix": finding.fix.value,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from warplint.project.result import FileResult
 from warplint.report.frame import frame
 from warplint.report.style import Style
+from warplint.report.summary import FAILING
 from warplint.static.finding import Applicability, Confidence, Finding, Hotness
 
 SUMMARY = True
@@ -29,7 +30,8 @@ def _lines(result: FileResult, finding: Finding, style: Style, unsafe_fixes: boo
     start = result.source.position(finding.span.start)
     offered = finding.fix is Applicability.SAFE or (finding.fix is Applicability.UNSAFE and unsafe_fixes)
     mark = f" [{style.fixable('*')}]" if offered else ""
-    yield f"{style.code(finding.code)} {finding.name}{mark}: {style.strong(finding.message)}"
+    level = "" if finding.severity in FAILING else f" ({finding.severity.value})"
+    yield f"{style.code(finding.code)} {finding.name}{level}{mark}: {style.strong(finding.message)}"
     yield f" {style.frame('-->')} {result.shown_path}:{start.line}:{start.column}"
     yield from frame(result.source, finding.span, style)
     for related in finding.related:

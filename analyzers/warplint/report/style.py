@@ -15,9 +15,15 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """Colour on a terminal that knows it, unless NO_COLOR is set (https://no-color.org)."""
-        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        return cls(color=stream.isatty() and not plain)
+        """Colour on a terminal that knows it; FORCE_COLOR wants it anywhere, NO_COLOR nowhere.
+
+        Both as https://force-color.org and https://no-color.org have them; where both are set, NO_COLOR wins.
+        """
+        if os.environ.get("NO_COLOR"):
+            return cls(color=False)
+        if os.environ.get("FORCE_COLOR"):
+            return cls(color=True)
+        return cls(color=stream.isatty() and os.environ.get("TERM") != "dumb")
 
     def code(self, text: str) -> str:
         return self._marked(text, "1;31")

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from warplint.project.result import FileResult
 from warplint.report.figures import counted
-from warplint.static.finding import Applicability
+from warplint.static.finding import Applicability, Severity
+
+FAILING = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts over the files of one run."""
+    """Counts over the files of one run. ``failing`` are the findings for which a run is no success."""
 
     files: int = 0
     findings: int = 0
+    failing: int = 0
     fixed: int = 0
     safe: int = 0
     unsafe: int = 0
@@ -29,6 +32,7 @@ class Tally:
             self.fixed += result.fixed
             self.errors += result.error is not None
             for finding in result.findings:
+                self.failing += finding.severity in FAILING
                 self.safe += finding.fix is Applicability.SAFE
                 self.unsafe += finding.fix is Applicability.UNSAFE
             yield result

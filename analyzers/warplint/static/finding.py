@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from warplint.source.span import Span
 
@@ -36,6 +36,15 @@ class Applicability(str, enum.Enum):
     UNSAFE = "unsafe"
 
 
+class Severity(str, enum.Enum):
+    """How much a finding matters to its project; a run fails for errors and warnings only."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    HINT = "hint"
+
+
 @dataclass(frozen=True, slots=True)
 class Related:
     """Another place that belongs to a finding, with what it has to do with it."""
@@ -46,7 +55,10 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reported site. ``span`` counts in the whole file's text."""
+    """One reported site. ``span`` counts in the whole file's text.
+
+    ``severity`` is the project's choice and no part of what is found: findings are equal whatever it is.
+    """
 
     code: str
     name: str
@@ -57,6 +69,7 @@ class Finding:
     fix: Applicability = Applicability.NONE
     fix_title: str = ""
     related: tuple[Related, ...] = ()
+    severity: Severity = field(default=Severity.WARNING, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

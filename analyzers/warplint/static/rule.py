@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from warplint.static.finding import Applicability, Confidence, Finding, Related
+from warplint.static.finding import Applicability, Confidence, Finding, Related, Severity
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -137,6 +137,7 @@ class Rule(ABC):
     proof: ClassVar[Signature]
     risk: ClassVar[Risk]
     preview: ClassVar[bool] = False
+    severity: ClassVar[Severity] = Severity.WARNING
     fires: ClassVar[tuple[Example, ...]]
     quiet: ClassVar[tuple[Example, ...]]
 
@@ -160,6 +161,7 @@ __all__ = [
     "Rewrite",
     "Risk",
     "Rule",
+    "Severity",
     "Signature",
     "Verdict",
     "Wants",

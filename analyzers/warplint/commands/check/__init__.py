@@ -1,0 +1,94 @@
+"""``warplint check``: findings in files, and their fixes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from warplint.commands.check import listing, output
+from warplint.commands.check.arguments import add_parser
+from warplint.commands.check.choices import STDIN, configs, items_of
+from warplint.commands.check.output import EXIT_CLEAN, EXIT_ERROR, say
+from warplint.project.batch import Mode, Work, check_files
+from warplint.project.config import ConfigError
+from warplint.project.files import Target, Unreadable
+
+__all__ = ["add_parser", "run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """The exit status, as the epilog of ``arguments`` has it."""
+    complaint = _misuse(args)
+    if complaint is not None:
+        return _refuse(complaint)
+    try:
+        items = list(items_of(args, configs(args)))
+        _require_usable(items)
+    except ConfigError as error:
+        return _refuse(str(error))
+    try:
+        with _destination(args.output_file) as stream:
+            return _act(args, items, stream)
+    except OSError as error:
+        if args.output_file is None or error.filename != str(args.output_file):
+            raise
+        return _refuse(f"{args.output_file} cannot be written: {error.strerror}")
+
+
+def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: TextIO) -> int:
+    if args.show_files:
+        stream.writelines(listing.files(items))
+        return EXIT_CLEAN
+    if args.show_settings:
+        stream.writelines(listing.settings(items))
+        return EXIT_CLEAN
+    if not items:
+        say("warning: no Python files under the given paths")
+    mode = Mode.DIFF if args.diff else Mode.FIX if args.fix else Mode.CHECK
+    results = check_files(items, Work(mode, args.unsafe_fixes), args.jobs)
+    if args.diff:
+        return output.print_diff(results, stream, args)
+    if args.fix and STDIN in args.paths:
+        return output.print_fixed(results, args)
+    return output.print_findings(results, stream, args)
+
+
+def _misuse(args: argparse.Namespace) -> str | None:
+    """What is wrong with the options taken together."""
+    if args.fix and args.diff:
+        return "--fix writes and --diff does not: give one of them"
+    if STDIN in args.paths and len(args.paths) > 1:
+        return "- is standard input, and stands alone: give it or paths"
+    if args.stdin_filename is not None and STDIN not in args.paths:
+        return "--stdin-filename names what comes on standard input: give - as the path"
+    if STDIN in args.paths and args.fix and args.output_file:
+        return "--fix with - writes the fixed source to standard output: --output-file has no place there"
+    missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
+    return f"no such file or folder: {', '.join(missing)}" if missing else None
+
+
+def _require_usable(items: list[Target | Unreadable]) -> None:
+    """Raises ConfigError when a configuration names a rule that does not exist."""
+    # Imported here because what is in the cache is found without the rules.
+    from warplint.project.catalogue import catalogue
+
+    for config in {item.config for item in items}:
+        catalogue().understood(config)
+
+
+@contextlib.contextmanager
+def _destination(file: Path | None) -> Iterator[TextIO]:
+    if file is None:
+        yield sys.stdout
+    else:
+        with file.open("w", encoding="utf-8", errors="surrogateescape") as stream:
+            yield stream
+
+
+def _refuse(message: str) -> int:
+    say(f"error: {message}")
+    return EXIT_ERROR

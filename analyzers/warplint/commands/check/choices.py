@@ -1,0 +1,56 @@
+"""From the command line to the files to check, each with its settings."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from warplint.project.config import Config, ConfigError, config_of, read_settings
+from warplint.project.files import Configs, Target, Unreadable, find_files
+
+STDIN = Path("-")
+
+
+def configs(args: argparse.Namespace) -> Configs:
+    """The settings of each folder, the command line's choices on top. Raises ConfigError."""
+    # As ruff tells them apart: what names a file is one, also when there is a = in its name.
+    files = [text for text in args.config if "=" not in text or Path(text).exists()]
+    fields = read_settings(text for text in args.config if text not in files)
+    if len(files) > 1:
+        raise ConfigError(f"--config: one file takes the projects' own place, not {', '.join(files)}")
+    if files and args.isolated:
+        raise ConfigError(f"--isolated reads no configuration file, --config names {files[0]}")
+    everywhere = None
+    if files:
+        everywhere = config_of(Path(files[0]), Path.cwd())
+    elif args.isolated:
+        everywhere = Config(Path.cwd())
+    return Configs(lambda config: _with_choices(dataclasses.replace(config, **fields), args), everywhere)
+
+
+def items_of(args: argparse.Namespace, configs: Configs) -> Iterator[Target | Unreadable]:
+    """What is to be checked. Raises ConfigError."""
+    if STDIN not in args.paths:
+        yield from find_files(args.paths or [Path()], configs, args.force_exclude)
+        return
+    path = Path(args.stdin_filename or STDIN)
+    config = configs.of(path.absolute().parent)
+    if not args.force_exclude or not config.excluded.match(config.relative(path)):
+        yield Target(path if path == STDIN else path.absolute(), config, sys.stdin.buffer.read())
+
+
+def _with_choices(config: Config, args: argparse.Namespace) -> Config:
+    """The command line over the file, as ruff has it: ``--select`` starts anew, the others add."""
+    if args.select is not None:
+        config = dataclasses.replace(
+            config, select=args.select, extend_select=(), ignore=(), extend_ignore=()
+        )
+    return dataclasses.replace(
+        config,
+        extend_select=(*config.extend_select, *args.extend_select),
+        ignore=(*config.ignore, *args.ignore, *args.extend_ignore),
+        preview=config.preview or args.preview,
+    )
