@@ -47,7 +47,7 @@ class Engine:
         self.root = root
         self._catalogue = catalogue()
         self.config = self._catalogue.understood(config)
-        self._analyzer = Analyzer(self._catalogue.rules)
+        self._analyzer = Analyzer(self._catalogue.rules, root)
         self._newest = NewestProfile(root)
 
     @classmethod

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from warplint.source.diffs import moved_lines
 from warplint.source.span import Span
@@ -16,6 +17,7 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.index import Index
 from warplint.static.knowledge import Knowledge
+from warplint.static.location import confidence_in, within
 from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
@@ -75,10 +77,14 @@ class Analysis:
 
 
 class Analyzer:
-    """Runs rules over texts. Keeps nothing between texts: pass the last analysis to reuse it."""
+    """Runs rules over texts. Keeps nothing between texts: pass the last analysis to reuse it.
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    ``root`` is the project's folder: where a file stands in it says how sure its findings are.
+    """
+
+    def __init__(self, rules: Sequence[Rule], root: Path | None = None) -> None:
         self._nominator = Nominator(rules)
+        self._root = root
 
     def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
         """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
@@ -86,14 +92,20 @@ class Analyzer:
         placed = split(source.text, source.line_starts, known)
         if not _FRAMEWORK.search(source.text):
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
-        return _Run(self._nominator, source, placed, previous).result()
+        path = within(source.path, self._root)
+        return _Run(self._nominator, source, placed, previous, path).result()
 
 
 class _Run:
     """The analysis of one version."""
 
     def __init__(
-        self, nominator: Nominator, source: SourceText, chunks: list[Placed], previous: Analysis | None
+        self,
+        nominator: Nominator,
+        source: SourceText,
+        chunks: list[Placed],
+        previous: Analysis | None,
+        path: Path,
     ) -> None:
         self._nominator = nominator
         self._source = source
@@ -103,7 +115,7 @@ class _Run:
         index = Index([placed for placed in chunks if self._can_be_outlined(placed)])
         self._knowledge = Knowledge(index)
         self._index = index
-        self._facts = Facts(source, self._knowledge)
+        self._facts = Facts(source, self._knowledge, path)
         self._interesting = nominator.interesting(index.aliases)
         self._told: dict[Chunk, Told] = {}
         self._facts_found: Answers = {}
@@ -196,7 +208,7 @@ class _Run:
             rule.name,
             verdict.message,
             self._facts.span(verdict.node),
-            verdict.confidence,
+            confidence_in(self._facts.path, verdict.confidence),
             self._facts.hotness(verdict.node),
             verdict.fix,
             verdict.fix_title,

@@ -6,6 +6,7 @@ import ast
 import builtins
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from warplint.source.span import Span
 from warplint.source.text import SourceText
@@ -39,10 +40,12 @@ class FunctionFacts:
 class Facts:
     """Everything known about one version of a module, asked by ast node (nodes of its own trees only).
 
-    The line numbers on nodes count within their chunk; ``span`` gives the place in the whole text.
+    The line numbers on nodes count within their chunk; ``span`` gives the place in the whole text. ``path``
+    is the file's, from the project's root where that is known.
     """
 
-    def __init__(self, source: SourceText, knowledge: Knowledge) -> None:
+    def __init__(self, source: SourceText, knowledge: Knowledge, path: Path | None = None) -> None:
+        self.path = source.path if path is None else path
         self._source = source
         self._knowledge = knowledge
         self._home: Placed = knowledge.index.chunks[0]
