@@ -11,6 +11,19 @@ from warplint.static.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A line and column as they are printed, both from 1; in a notebook those of a cell, also from 1."""
+
+    line: int
+    column: int
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.line}:{self.column}"
+        return place if self.cell is None else f"cell {self.cell}:{place}"
+
+
+@dataclass(frozen=True, slots=True)
 class FileResult:
     """One file after checking, and fixing where that was asked for.
 
@@ -34,6 +47,15 @@ class FileResult:
     def shown_path(self) -> str:
         """The path as it is printed: from the working directory where it is inside, else absolute."""
         return shown(self.path)
+
+    def place(self, offset: int) -> Place:
+        """Where a character of ``source`` stands for people."""
+        position = self.source.position(offset)
+        return Place(position.line, position.column)
+
+    def where(self, offset: int) -> str:
+        """Path, line and column, joined by colons."""
+        return f"{self.shown_path}:{self.place(offset)}"
 
 
 def shown(path: Path) -> str:

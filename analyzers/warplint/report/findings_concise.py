@@ -14,6 +14,5 @@ def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> I
     """Line and column count from 1, the column in characters. The format has no colour."""
     for result in results:
         for finding in result.findings:
-            start = result.source.position(finding.span.start)
             message = " ".join(finding.message.split())
-            yield f"{result.shown_path}:{start.line}:{start.column}: {finding.code} {message}\n"
+            yield f"{result.where(finding.span.start)}: {finding.code} {message}\n"

@@ -23,8 +23,8 @@ def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> I
 
 
 def _as_object(result: FileResult, finding: Finding) -> dict[str, object]:
-    start = result.source.position(finding.span.start)
-    end = result.source.position(finding.span.end)
+    start = result.place(finding.span.start)
+    end = result.place(finding.span.end)
     return {
         "path": result.shown_path,
         "line": start.line,

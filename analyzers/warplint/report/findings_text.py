@@ -27,16 +27,14 @@ def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> I
 
 
 def _lines(result: FileResult, finding: Finding, style: Style, unsafe_fixes: bool) -> Iterator[str]:
-    start = result.source.position(finding.span.start)
     offered = finding.fix is Applicability.SAFE or (finding.fix is Applicability.UNSAFE and unsafe_fixes)
     mark = f" [{style.fixable('*')}]" if offered else ""
     level = "" if finding.severity in FAILING else f" ({finding.severity.value})"
     yield f"{style.code(finding.code)} {finding.name}{level}{mark}: {style.strong(finding.message)}"
-    yield f" {style.frame('-->')} {result.shown_path}:{start.line}:{start.column}"
+    yield f" {style.frame('-->')} {result.where(finding.span.start)}"
     yield from frame(result.source, finding.span, style)
     for related in finding.related:
-        place = result.source.position(related.span.start)
-        yield f"{style.frame('note:')} {result.shown_path}:{place.line}:{place.column}: {related.message}"
+        yield f"{style.frame('note:')} {result.where(related.span.start)}: {related.message}"
     if doubt := _doubt(finding):
         yield f"{style.frame('note:')} {doubt}"
     if finding.fix is not Applicability.NONE:

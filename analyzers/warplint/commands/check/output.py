@@ -51,8 +51,7 @@ def with_remarks(results: Iterable[FileResult]) -> Iterator[FileResult]:
     """Pass results through, and say on standard error what is not a finding."""
     for result in results:
         for notice in result.notices:
-            place = result.source.position(notice.span.start)
-            say(f"warning: {result.shown_path}:{place.line}:{place.column}: {notice.message}")
+            say(f"warning: {result.where(notice.span.start)}: {notice.message}")
         if result.error is not None:
             say(f"{result.shown_path}: {result.error}")
         if result.traceback is not None and os.environ.get(SHOW_TRACEBACK):
