@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 KEYSTROKE_S = 0.1
 """The time between two keystrokes of a fast typist."""
 LONGEST_PAUSE_S = 0.3
-"""How long a pause in typing is waited for at most, however long looking at the text takes."""
+"""How long a pause in typing need be at most, however long looking at the text takes."""
+LONGEST_PAUSES = 4
+"""How long one is waited for, in such pauses: someone who never stops gets results too."""
 
 PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 
@@ -36,7 +38,7 @@ PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 class Results:
     """What the engine said of one text. No two of a session have the same ``number``.
 
-    ``took_s`` is how long that took, starting from earlier results; 0 for a document's first.
+    ``took_s`` is how much processor time that took, starting from earlier results; 0 for a document's first.
     """
 
     number: int

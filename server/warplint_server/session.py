@@ -17,7 +17,7 @@ from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
 from warplint.project.root import PYPROJECT
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
-from warplint_server.document import Document, Results
+from warplint_server.document import LONGEST_PAUSES, Document, Results
 from warplint_server.positions import Positions
 from warplint_server.settings import FolderSettings, Settings
 from warplint_server.worker import Worker
@@ -230,8 +230,7 @@ class Session:
             self._audience.withdraw(document)
             return
         while document.current() is None:
-            while (wait_s := document.edited_s + document.pause_s - self._loop.time()) > 0:
-                await asyncio.sleep(wait_s)
+            await self._pause_in_typing(document)
             source = document.source
             try:
                 results = await self.engine_worker.call(self._results, source, document.results)
@@ -244,15 +243,21 @@ class Session:
             if results.hold_for(document.source):
                 self._audience.publish(document, results)
 
+    async def _pause_in_typing(self, document: Document) -> None:
+        """Wait until a large document is not being typed in, but not for ever."""
+        at_last_s = self._loop.time() + LONGEST_PAUSES * document.pause_s
+        while (wait_s := min(document.edited_s + document.pause_s, at_last_s) - self._loop.time()) > 0:
+            await asyncio.sleep(wait_s)
+
     def _results(self, source: SourceText, previous: Results | None) -> Results:
         project = self.workspace.project(source.path)
         generation = project.generation
-        begin_s = time.perf_counter()
+        begin_s = time.thread_time()
         known = previous.checked if previous is not None and previous.project is project else None
         checked = project.check(source, known)
         score = self._score(checked) if self._features.draws else None
         measured = project.measured(source)
-        took_s = time.perf_counter() - begin_s if known is not None else 0.0
+        took_s = time.thread_time() - begin_s if known is not None else 0.0
         return Results(next(self._numbers), source, project, generation, checked, measured, score, took_s)
 
     def _score(self, checked: Checked) -> Score | None:
