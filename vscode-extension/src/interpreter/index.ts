@@ -6,6 +6,7 @@ import { type Choice, choose } from "./choose";
 import { failureInWords } from "./failure";
 import type { Launcher } from "./launcher";
 import { probe, Unusable, type Working } from "./probe";
+import { Probes } from "./probes";
 import { proposals } from "./proposals";
 import { PythonExtensions } from "./pythonExtensions";
 
@@ -19,7 +20,7 @@ export interface Interpreter extends Candidate {
 export class Interpreters implements vscode.Disposable {
   readonly #extensions: PythonExtensions;
   readonly #changed = new vscode.EventEmitter<void>();
-  readonly #known = new Map<string, Working>();
+  readonly #probes = new Probes(probe);
   readonly #said = new Set<string>();
   readonly #subscriptions: vscode.Disposable[];
 
@@ -56,7 +57,7 @@ export class Interpreters implements vscode.Disposable {
 
   /** Ask every interpreter again what it runs: packages may have been installed since. */
   forget(): void {
-    this.#known.clear();
+    this.#probes.forget();
     this.#said.clear();
   }
 
@@ -73,7 +74,6 @@ export class Interpreters implements vscode.Disposable {
    * another environment than the one that was chosen for it. Rejects with `Unusable`, which says the remedy.
    */
   async programInterpreter(resource: vscode.Uri | undefined): Promise<Interpreter> {
-    this.forget();
     const setting = SETTINGS.programInterpreter;
     const { chosen, failures } = await this.#choose(setting, [resource]);
     const decisive = failures.find(({ source }) => source !== "path");
@@ -104,7 +104,7 @@ export class Interpreters implements vscode.Disposable {
       async (candidate) => ({
         ...candidate,
         launcher,
-        report: await this.#probe(candidate.path, launcher),
+        report: await this.#probes.report(candidate.path, launcher),
       }),
     );
     for (const failure of choice.failures) {
@@ -119,12 +119,5 @@ export class Interpreters implements vscode.Disposable {
       this.#said.add(sentence);
       this.log.warn(sentence);
     }
-  }
-
-  async #probe(python: string, launcher: Launcher): Promise<Working> {
-    const key = JSON.stringify([python, launcher]);
-    const report = this.#known.get(key) ?? (await probe(python, launcher));
-    this.#known.set(key, report);
-    return report;
   }
 }
