@@ -4,16 +4,30 @@ import { PAGE_SCHEME, SCORE_PAGE } from "./addresses";
 
 /** Who knows what a rule's page says: the server. */
 export interface RulePageSource {
+  readonly onDidStart: vscode.Event<void>;
   request<T>(method: string, params: object): Promise<T>;
 }
 
 /** Documents of the scheme `warplint-rule`, which the links behind diagnostics' codes lead to. */
 export function registerPages(context: vscode.ExtensionContext, server: RulePageSource): void {
+  const changed = new vscode.EventEmitter<vscode.Uri>();
   const provider: vscode.TextDocumentContentProvider = {
+    onDidChange: changed.event,
     provideTextDocumentContent: (uri) =>
       uri.path === SCORE_PAGE.path ? scorePage(context.extensionUri) : rulePage(server, uri),
   };
-  context.subscriptions.push(vscode.workspace.registerTextDocumentContentProvider(PAGE_SCHEME, provider));
+  context.subscriptions.push(
+    changed,
+    vscode.workspace.registerTextDocumentContentProvider(PAGE_SCHEME, provider),
+    // A page that was open before, in a window that is restored say, could not be shown.
+    server.onDidStart(() => {
+      for (const { uri } of vscode.workspace.textDocuments) {
+        if (uri.scheme === PAGE_SCHEME) {
+          changed.fire(uri);
+        }
+      }
+    }),
+  );
 }
 
 async function rulePage(server: RulePageSource, uri: vscode.Uri): Promise<string> {

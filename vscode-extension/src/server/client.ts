@@ -25,7 +25,6 @@ interface Run {
 export class Server implements vscode.Disposable {
   readonly #stateReceived = new vscode.EventEmitter<FileState>();
   readonly #started = new vscode.EventEmitter<void>();
-  readonly #stopped = new vscode.EventEmitter<void>();
   readonly #stateChanged = new vscode.EventEmitter<ServerState>();
   readonly #subscriptions: vscode.Disposable[];
   readonly #serial = new Serial(() => this.#update());
@@ -41,7 +40,6 @@ export class Server implements vscode.Disposable {
   /** What the server has worked out about an open file. */
   readonly onDidReceiveState = this.#stateReceived.event;
   readonly onDidStart = this.#started.event;
-  readonly onDidStop = this.#stopped.event;
   readonly onDidChangeState = this.#stateChanged.event;
 
   constructor(
@@ -51,7 +49,6 @@ export class Server implements vscode.Disposable {
     this.#subscriptions = [
       this.#stateReceived,
       this.#started,
-      this.#stopped,
       this.#stateChanged,
       interpreters.onDidChange(() => this.start()),
     ];
@@ -82,7 +79,7 @@ export class Server implements vscode.Disposable {
   async request<T>(method: string, params: object): Promise<T> {
     await this.#serial.settled();
     if (this.#run === undefined) {
-      throw new Error("The Warplint server is not running.");
+      throw new Error("the Warplint server is not running");
     }
     return this.#run.client.sendRequest<T>(method, params);
   }
@@ -180,7 +177,6 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.#run = undefined;
-    this.#stopped.fire();
     const retryMs = this.#backoff.delayAfterMs(Date.now() - run.beganAt);
     this.log.error(`The server stopped (${how}). It is started again in ${retryMs / 1000} s.`);
     this.#enter({ kind: "died", how, retryInS: retryMs / 1000 });
@@ -205,7 +201,6 @@ export class Server implements vscode.Disposable {
       return;
     }
     this.#run = undefined;
-    this.#stopped.fire();
     try {
       await run.client.stop();
     } catch (error) {
