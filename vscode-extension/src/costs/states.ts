@@ -27,7 +27,12 @@ export class FileStates implements vscode.Disposable {
           this.#clear();
         }
       }),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#states.delete(uri.toString())),
+      // Also one that is no longer taken for Python, which stays in its editor.
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        if (this.#states.delete(uri.toString())) {
+          this.#changed.fire();
+        }
+      }),
     );
   }
 
