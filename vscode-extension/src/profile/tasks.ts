@@ -5,6 +5,7 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import type { Interpreters } from "../interpreter";
 import { Unusable } from "../interpreter/probe";
+import { SETTINGS } from "../settings";
 import { processOf } from "./invocation";
 import { refusal } from "./refusal";
 import { TASK_TYPE } from "./running";
@@ -96,7 +97,7 @@ export class ProfileTasks implements vscode.TaskProvider, vscode.Disposable {
     const { chosen } = await this.interpreters.forServer();
     if (chosen === undefined) {
       throw new Unusable(
-        'Warplint found no Python to run on. Name one in the setting "warplint.server.interpreter".',
+        `Warplint found no Python to run on. Name one in the setting "${SETTINGS.serverInterpreter}".`,
       );
     }
     return chosen;
