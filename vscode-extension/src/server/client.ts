@@ -6,6 +6,7 @@ import { failureInWords } from "../interpreter/failure";
 import { type FileState, STATE_NOTIFICATION } from "../protocol";
 import { SETTINGS } from "../settings";
 import { Backoff } from "./backoff";
+import { Findings } from "./findings";
 import { ServerProcess } from "./process";
 import { inWords, type Resolution, sameServer, serverArguments } from "./resolution";
 import { Serial } from "./serial";
@@ -29,6 +30,7 @@ export class Server implements vscode.Disposable {
   readonly #subscriptions: vscode.Disposable[];
   readonly #serial = new Serial(() => this.#update());
   readonly #backoff = new Backoff();
+  readonly #findings = new Findings();
   #run: Run | undefined;
   #resolution: Resolution | undefined;
   #state: ServerState = { kind: "starting" };
@@ -47,6 +49,7 @@ export class Server implements vscode.Disposable {
     private readonly log: vscode.LogOutputChannel,
   ) {
     this.#subscriptions = [
+      this.#findings,
       this.#stateReceived,
       this.#started,
       this.#stateChanged,
@@ -133,6 +136,7 @@ export class Server implements vscode.Disposable {
     await this.#end();
     this.#resolution = chosen;
     if (chosen === undefined) {
+      this.#findings.clear();
       this.#enter({ kind: "noInterpreter", problem: noInterpreter(choice) });
     } else {
       this.#enter({ kind: "starting" });
@@ -150,7 +154,7 @@ export class Server implements vscode.Disposable {
     const process = new ServerProcess(resolution, (line) => this.log.warn(`[server] ${line}`));
     // Not before it is needed: loading it takes several times as long as the rest of activation.
     const { connect } = await import("./connection.js");
-    const client = connect(process, this.log);
+    const client = connect(process, this.#findings, this.log);
     client.onNotification(STATE_NOTIFICATION, (state: FileState) => this.#stateReceived.fire(state));
     const run: Run = { client, process, beganAt: Date.now() };
     this.#run = run;

@@ -2,6 +2,7 @@ import type * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
 import { INITIALIZATION_OPTIONS } from "../protocol";
 import { DOCUMENTS, SECTION } from "../settings";
+import type { Findings } from "./findings";
 import type { ServerProcess } from "./process";
 
 /** Its errors go to the log: the one notice that a user gets of a server that died is `Server`'s. */
@@ -12,10 +13,15 @@ class QuietClient extends LanguageClient {
 }
 
 /** A client for a server process, not yet started. It does not start another process when that one ends. */
-export function connect(process: ServerProcess, log: vscode.LogOutputChannel): LanguageClient {
+export function connect(
+  process: ServerProcess,
+  findings: Findings,
+  log: vscode.LogOutputChannel,
+): LanguageClient {
   return new QuietClient(SECTION, "Warplint", async () => process.child, {
     documentSelector: [...DOCUMENTS],
     initializationOptions: INITIALIZATION_OPTIONS,
+    diagnosticCollectionProvider: findings.collections,
     outputChannel: log,
     traceOutputChannel: log,
     stdioOptions: { stdout: leaveAlone, stderr: leaveAlone },
