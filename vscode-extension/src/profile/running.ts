@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
@@ -67,10 +67,19 @@ export class Running implements vscode.Disposable {
     }
     const run: Run = { execution, profiling, file, ended: false, cancelled: false };
     this.#runs.set(execution, run);
-    this.#follow(run)
-      .finally(() => this.#runs.delete(execution))
-      .then((finished) => say(run, finished))
-      .catch((error: unknown) => this.log.error(error instanceof Error ? error : String(error)));
+    this.#see(run).catch((error: unknown) => this.log.error(error instanceof Error ? error : String(error)));
+  }
+
+  async #see(run: Run): Promise<void> {
+    let finished: Finished | undefined;
+    try {
+      finished = await this.#follow(run);
+    } finally {
+      this.#runs.delete(run.execution);
+      // "Rerun Last Task" starts the same process again, which must not find what the last one told.
+      await rm(run.profiling.progressFile, { force: true });
+    }
+    await say(run, finished);
   }
 
   async #follow(run: Run): Promise<Finished | undefined> {
