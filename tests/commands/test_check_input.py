@@ -170,6 +170,23 @@ def test_files_are_listed_as_they_would_be_checked(warplint: CommandLine) -> Non
     assert (done.returncode, done.stdout) == (0, f"{Path('a', 'x.py')}\nb.py\n")
 
 
+def test_what_git_ignores_is_left_out(warplint: CommandLine) -> None:
+    for name in (".git/HEAD", "a.py", "gen/x.py", "gen/keep.py", "sub/old.py"):
+        warplint.write(name, SAFE)
+    warplint.write(".gitignore", "gen/*\n!gen/keep.py\n")
+    warplint.write("sub/.gitignore", "old.py\n")
+    listed = ["a.py", str(Path("gen", "keep.py"))]
+    assert warplint("check", "--show-files").stdout.split() == listed
+    every = warplint("check", "--show-files", "--no-respect-gitignore").stdout.split()
+    assert len(every) == 4
+    named = ["check", "--show-files", "sub/old.py"]
+    assert warplint(*named).stdout.split() == [str(Path("sub", "old.py"))]
+    assert warplint(*named, "--force-exclude").stdout == ""
+    warplint.write("pyproject.toml", "[tool.warplint]\nrespect-gitignore = false\n")
+    assert warplint("check", "--show-files").stdout.split() == every
+    assert warplint("check", "--show-files", "--respect-gitignore").stdout.split() == listed
+
+
 def test_settings_are_shown_as_the_toml_that_makes_them(warplint: CommandLine) -> None:
     warplint.write("net.py", SAFE)
     table = {

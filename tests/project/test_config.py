@@ -37,6 +37,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         extend-ignore = ["WL2"]
         severity = { WL1 = "error", "host-read-in-hot-loop" = "hint" }
         exclude = ["old"]
+        respect-gitignore = false
         extend-exclude = ["third_party/apex"]
         per-file-ignores = { "tests/*" = ["WL2"] }
         """,
@@ -51,6 +52,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         extend_ignore=("WL2",),
         severity=(("WL1", Severity.ERROR), ("host-read-in-hot-loop", Severity.HINT)),
         exclude=("old",),
+        respect_gitignore=False,
         extend_exclude=("third_party/apex",),
         per_file_ignores=(("tests/*", ("WL2",)),),
     )

@@ -68,6 +68,7 @@ class Config:
     severity: tuple[tuple[str, Severity], ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    respect_gitignore: bool = True
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @cached_property
@@ -176,6 +177,9 @@ KEYS = {
     ),
     "exclude": Key("exclude", GLOBS, "Files and folders that are left out."),
     "extend-exclude": Key("extend_exclude", GLOBS, "Files and folders that are left out besides `exclude`."),
+    "respect-gitignore": Key(
+        "respect_gitignore", BOOLEAN, "Whether files and folders that git ignores are left out."
+    ),
     "per-file-ignores": Key(
         "per_file_ignores",
         Kind(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warplint.project.config import Config, config_in
+from warplint.project.gitignore import NOTHING_IGNORED, Gitignores
 
 SUFFIXES = (".py", ".pyi", ".pyw")
 """What is checked inside a folder, as ruff has it; a file that is named is checked whatever its suffix."""
@@ -76,21 +77,31 @@ def find_files(
 ) -> Iterator[Target | Unreadable]:
     """The files to check, each once: those named, and in named folders those with a Python suffix, by name.
 
-    Excludes apply to what is found inside folders; to the named paths themselves only with ``force_exclude``.
+    Excludes, and what git ignores, apply to what is found inside folders; to the named paths themselves only
+    with ``force_exclude``.
     Links to folders are not followed, so a loop cannot arise. Raises ConfigError.
     """
     seen: set[Path] = set()
+    ignored = Gitignores()
     for path in paths:
         absolute = Path(os.path.normpath(path.absolute()))
-        config = configs.of(absolute if absolute.is_dir() else absolute.parent)
-        if force_exclude and config.excluded.match(config.relative(absolute)):
+        is_folder = absolute.is_dir()
+        config = configs.of(absolute if is_folder else absolute.parent)
+        if force_exclude and left_out(absolute, is_folder, config, ignored):
             continue
         real = absolute.resolve()
-        found = _walk(absolute, real, configs) if absolute.is_dir() else [(real, Target(absolute, config))]
+        found = _walk(absolute, real, configs, ignored) if is_folder else [(real, Target(absolute, config))]
         for identity, item in found:
             if identity not in seen:
                 seen.add(identity)
                 yield item
+
+
+def left_out(path: Path, is_folder: bool, config: Config, ignored: Gitignores) -> bool:
+    """Whether a path, or a folder above it, is excluded or ignored by git. ``path`` is absolute."""
+    if config.excluded.match(config.relative(path)):
+        return True
+    return config.respect_gitignore and ignored.leaves_out(path, is_folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +112,20 @@ class _Folder:
 _Found = tuple[Path, "Target | Unreadable | _Folder"]
 
 
-def _walk(start: Path, real_start: Path, configs: Configs) -> Iterator[tuple[Path, Target | Unreadable]]:
+def _walk(
+    start: Path, real_start: Path, configs: Configs, ignored: Gitignores
+) -> Iterator[tuple[Path, Target | Unreadable]]:
     """What a folder holds, depth first and by name; each with its real path, by which repeats are told."""
     pending: list[_Found] = [(real_start, _Folder(start))]
     while pending:
         real, item = pending.pop()
         if isinstance(item, _Folder):
-            pending += reversed(_list(item.path, real, configs))
+            pending += reversed(_list(item.path, real, configs, ignored))
         else:
             yield real, item
 
 
-def _list(folder: Path, real: Path, configs: Configs) -> list[_Found]:
+def _list(folder: Path, real: Path, configs: Configs, ignored: Gitignores) -> list[_Found]:
     """What one folder holds that is to be checked, listed or complained about, by name."""
     try:
         with os.scandir(folder) as entries:
@@ -125,11 +138,13 @@ def _list(folder: Path, real: Path, configs: Configs) -> list[_Found]:
     config = configs.of(folder)
     base = config.relative(folder)
     prefix = "" if base == "." else f"{base}/"
+    git = ignored.of(folder) if config.respect_gitignore else NOTHING_IGNORED
     return [
         found
         for entry in listed
         if (found := _classify(entry, folder, real, config))
         and not config.excluded.match_entry(prefix + entry.name)
+        and not git.ignores(folder / entry.name, isinstance(found[1], _Folder))
     ]
 
 

@@ -32,6 +32,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--force-exclude", action="store_true", help="apply excludes to the named paths too (for pre-commit)"
     )
     parser.add_argument(
+        "--respect-gitignore",
+        dest="gitignore",
+        action=argparse.BooleanOptionalAction,
+        help="leave out what git ignores (it is, unless the configuration says otherwise)",
+    )
+    parser.add_argument(
         "--jobs", type=_positive, metavar="N", help="how many processes work (default: one for each core)"
     )
     _add_fixes(parser.add_argument_group("fixes"))

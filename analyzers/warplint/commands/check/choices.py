@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from warplint.project.config import Config, ConfigError, config_of, read_settings
-from warplint.project.files import Configs, Target, Unreadable, find_files
+from warplint.project.files import Configs, Target, Unreadable, find_files, left_out
+from warplint.project.gitignore import Gitignores
 
 STDIN = Path("-")
 
@@ -38,7 +39,7 @@ def items_of(args: argparse.Namespace, configs: Configs) -> Iterator[Target | Un
         return
     path = Path(args.stdin_filename or STDIN)
     config = configs.of(path.absolute().parent)
-    if not args.force_exclude or not config.excluded.match(config.relative(path)):
+    if not args.force_exclude or not left_out(path.absolute(), False, config, Gitignores()):
         yield Target(path if path == STDIN else path.absolute(), config, sys.stdin.buffer.read())
 
 
@@ -53,4 +54,5 @@ def _with_choices(config: Config, args: argparse.Namespace) -> Config:
         extend_select=(*config.extend_select, *args.extend_select),
         ignore=(*config.ignore, *args.ignore, *args.extend_ignore),
         preview=config.preview or args.preview,
+        respect_gitignore=config.respect_gitignore if args.gitignore is None else args.gitignore,
     )
