@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import ast
+
+from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.tree import last_name
+from warplint_rules._loops import loops_around
+from warplint_rules.synchronisation._waiting import short
+
+DEVICE_WIDE = {
+    "torch.accelerator.synchronize",
+    "torch.cuda.synchronize",
+    "torch.mps.synchronize",
+    "torch.xpu.synchronize",
+}
+CLOCKS = {
+    "CUDAEvent", "Event", "default_timer", "elapsed_time", "monotonic", "perf_counter", "perf_counter_ns",
+    "process_time", "record_function", "time", "time_ns", "Timer", "timeit", "timer",
+}  # fmt: skip
+"""What a function calls that measures time: there the wait is the point."""
+WORDS = ("bench", "latency", "measure", "profil", "throughput", "time", "timing", "tune", "warmup")
+"""Parts of the names of functions that measure."""
+STEPS = {"backward", "step"}
+
+
+class SynchronizeInStepLoop(Rule):
+    """The whole device is waited for in every round of a training loop.
+
+    ## Why is this slow?
+
+    `torch.cuda.synchronize()` stops the host until the GPU has done everything, on all streams. Then the
+    GPU idles until the host has queued the next work. PyTorch orders work on a stream by itself and waits
+    where Python reads a result, so a training step needs no such call. Reported elsewhere: 25% slower with
+    it in one trainer.
+
+    ## When it stays silent
+
+    - where the function measures time, or is named for it: there the wait is the point;
+    - outside a loop that runs `backward()` or an optimizer's step itself, and behind every condition;
+    - for streams and events: they are waited for where two streams work together.
+
+    ## Fix safety
+
+    There is no automatic fix: the call may stand in for an order between streams that the code does not show
+    otherwise. Take it out and compare the results.
+
+    ## Sources
+
+    - CUDA semantics, "Asynchronous execution"
+    - HuguesTHOMAS/KPConv-PyTorch#22 and facebookresearch/ConvNeXt#106: asked about by users
+    - measured on an H200, torch 2.11: which calls make the host wait
+    """
+
+    code = "WL212"
+    name = "synchronize-in-step-loop"
+    wants = wants(calls=DEVICE_WIDE)
+    proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.MEDIUM
+    preview = True
+
+    fires = (
+        Example(
+            "After each optimizer step.",
+            """\
+import torch
+
+
+def train_one_epoch(model, loader, optimizer, meter):
+    for images, labels in loader:
+        loss = model(images.cuda(), labels.cuda()).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        «torch.cuda.synchronize()»
+        meter.update(loss.detach())
+""",
+        ),
+    )
+
+    quiet = (
+        Example(
+            "To measure time.",
+            """\
+import time
+
+import torch
+
+
+def train(model, loader, optimizer):
+    for images in loader:
+        start = time.time()
+        model(images.cuda()).mean().backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        print(time.time() - start)
+
+
+def benchmark(model, images):
+    for _ in range(100):
+        model(images.cuda()).mean().backward()
+        torch.cuda.synchronize()
+""",
+        ),
+        Example(
+            "Behind a condition, after the loop, and in a loop that does not train.",
+            """\
+import torch
+
+
+def train(model, loader, optimizer, exact):
+    for step, images in enumerate(loader):
+        model(images.cuda()).mean().backward()
+        optimizer.step()
+        if exact:
+            torch.cuda.synchronize()
+    torch.cuda.synchronize()
+    for part in model.parts:
+        part.load()
+        torch.cuda.synchronize()
+""",
+        ),
+    )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        if facts.hotness(node) is not Hotness.STEP:
+            return None
+        function = facts.function(node)
+        if function is not None and (_is_named_for_time(function.name) or _measures(function.node)):
+            return None
+        loops = loops_around(node, facts)
+        if (
+            not loops
+            or not isinstance(loops[0], ast.For | ast.While)
+            or not _steps_with(node, loops[0], facts)
+        ):
+            return None
+        return Verdict(
+            node,
+            f"`{short(node)}` waits for everything on the GPU {facts.why_hot(node)}, which then idles until "
+            "new work is queued. A step needs no such call: PyTorch waits where a result is read.",
+            Confidence.CERTAIN,
+        )
+
+
+def _steps_with(node: ast.expr, loop: ast.For | ast.While, facts: Facts) -> bool:
+    """Whether the call stands in the body of a loop, unconditionally, beside what trains."""
+    if facts.statement(node) not in loop.body or _measures(loop):
+        return False
+    called = (part.func for part in ast.walk(loop) if isinstance(part, ast.Call))
+    return any(isinstance(function, ast.Attribute) and function.attr in STEPS for function in called)
+
+
+def _is_named_for_time(name: str) -> bool:
+    return any(word in name.lower() for word in WORDS)
+
+
+def _measures(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Call) and last_name(part) in CLOCKS for part in ast.walk(node))
