@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import ast
+
+from warplint.static.facts import Facts
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Value
+from warplint_rules.synchronisation._waiting import counts, host_waits, is_scalar, short, waiting
+
+FACTORIES = {
+    f"torch.{name}"
+    for name in ("arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn")
+} | {"torch.randperm", "torch.tril_indices", "torch.triu_indices", "torch.zeros"}
+METHODS = {
+    "expand", "narrow", "new_empty", "new_full", "new_ones", "new_zeros", "repeat", "reshape", "split",
+    "tensor_split", "view",
+}  # fmt: skip
+BUILTINS = {"range"}
+
+
+class TensorAsSize(Rule):
+    """A GPU tensor is given where PyTorch or Python needs a number, such as a size, in hot code.
+
+    ## Why is this slow?
+
+    Sizes, limits and fill values have to be known on the host before anything is queued: it stops until the
+    GPU has done all work queued so far, and reads the tensor. Measured on an H200 with torch 2.11:
+    `torch.arange(n)`, `torch.zeros(n)`, `torch.full(…, x)`, `x.expand(n, …)`, `x.split(…)` and `range(n)`
+    with `n` on the GPU wait for the whole queue.
+
+    ## When it stays silent
+
+    - for Python numbers, shapes and CPU tensors;
+    - outside code that runs every step, in set-up and in data sets;
+    - when the engine cannot tell that the argument is a GPU tensor of no dimensions.
+
+    ## Fix safety
+
+    There is no automatic fix: the number has to be known on the host. Mostly a bound is known there (the
+    padded length, the largest batch), and a mask does the rest: `torch.arange(longest) < n`.
+
+    ## Sources
+
+    - measured on an H200, torch 2.11: which calls make the host wait
+    """
+
+    code = "WL217"
+    name = "tensor-as-size"
+    wants = wants(calls=FACTORIES, methods=METHODS, builtins=BUILTINS)
+    proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.MEDIUM
+    preview = True
+
+    fires = (
+        Example(
+            "A mask as wide as the longest sequence of the batch.",
+            """\
+import torch
+from torch import nn
+
+
+class Lengths(nn.Module):
+    def forward(self, x, lengths: torch.Tensor):
+        steps = «torch.arange(lengths.max(), device=x.device)»
+        for step in «range(lengths.min())»:
+            x = x + step
+        return steps[None] < lengths[:, None], «x.new_zeros(3, lengths.max())»
+""",
+        ),
+    )
+
+    quiet = (
+        Example(
+            "Shapes, numbers and bounds.",
+            """\
+import torch
+from torch import nn
+
+
+class Lengths(nn.Module):
+    def forward(self, x, lengths, n):
+        steps = torch.arange(x.shape[1], device=x.device)
+        other = torch.zeros(len(lengths), n, x.size(-1), device=x.device)
+        return steps[None] < lengths[:, None], other, x.view(-1, n), torch.full((3,), 2.0)
+""",
+        ),
+        Example(
+            "Lengths on the CPU.",
+            """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for images in loader:
+        lengths = torch.tensor([3, 4])
+        places = torch.arange(lengths.max(), device="cuda")
+        model(images.cuda(), places).mean().backward()
+        optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        assert isinstance(node, ast.Call)
+        if not (node.args or node.keywords) or not counts(node, facts):
+            return None
+        if _is_method(node) and not _receiver(node, facts).is_tensor:
+            return None
+        found = next((part for part in _sizes(node) if is_scalar(facts.value(part))), None)
+        if found is None:
+            return None
+        return waiting(
+            node,
+            facts.value(found),
+            f"`{short(node)}` {host_waits(node, facts)}, to read `{short(found)}`. Use a bound that the host "
+            "knows, and a mask.",
+        )
+
+
+def _is_method(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+
+
+def _receiver(call: ast.Call, facts: Facts) -> Value:
+    assert isinstance(call.func, ast.Attribute)
+    return facts.value(call.func.value)
+
+
+def _sizes(call: ast.Call) -> list[ast.expr]:
+    """The arguments, and the parts of a size that is written as a tuple or list."""
+    given = [*call.args, *(named.value for named in call.keywords)]
+    return [
+        part
+        for argument in given
+        for part in (argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument])
+    ]
