@@ -5,6 +5,7 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.tree import last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, is_set
 from warplint_rules.synchronisation._waiting import short
@@ -21,8 +22,8 @@ class ScalerWithoutFused(Rule):
 
     `scaler.step(optimizer)` must skip the step when a gradient overflowed. For most optimizers the host asks
     the GPU for that (`.item()`), and so stops until all work queued so far is done. A fused optimizer gets
-    the answer as a tensor and decides on the GPU. Measured on an H200 with torch 2.11: a scaled step with AdamW
-    waits for the whole queue; with `AdamW(fused=True)` it does not.
+    the answer as a tensor and decides on the GPU. Measured on an H200 with torch 2.11: a scaled step with
+    AdamW waits for the whole queue; with `AdamW(fused=True)` it does not.
 
     ## When it stays silent
 
@@ -127,7 +128,7 @@ def train(model, loader, scheduler):
         return Verdict(
             node,
             f"`{short(node)}` makes the host wait {facts.why_hot(node)}, to read whether a gradient "
-            f"overflowed. With `fused=True`, {optimizer.qualified.rpartition('.')[2]} decides that on the GPU.",
+            f"overflowed. With `fused=True`, {last_name(made)} decides that on the GPU.",
             Confidence.LIKELY,
         )
 
