@@ -128,8 +128,10 @@ class Editor:
     async def _pinging(self, deaf_ms: list[float]) -> AsyncIterator[None]:
         """Ask again and again what no server answers, and note how long the refusal takes."""
 
+        done = asyncio.Event()
+
         async def ping() -> None:
-            while True:
+            while not done.is_set():
                 asked_s = time.perf_counter()
                 await self.server.request("bench/ping", {})
                 deaf_ms.append((time.perf_counter() - asked_s) * 1e3)
@@ -139,7 +141,8 @@ class Editor:
         try:
             yield
         finally:
-            pinging.cancel()
+            done.set()
+            await pinging
 
     async def new_capture(self, name: str, shown: str) -> Figures:
         """Write a capture beside the open documents. Milliseconds until one of them is redrawn with it."""

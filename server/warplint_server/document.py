@@ -71,7 +71,8 @@ class Results:
 class Document:
     """An open Python file. ``version`` and ``source`` are the editor's; ``results`` may be of older text.
 
-    ``edited_s`` is when its text was last edited, on the event loop's clock.
+    ``edited_s`` is when its text was last edited, on the event loop's clock; ``looks_s`` is how long the last
+    two looks at it took.
     """
 
     def __init__(self, uri: str, path: Path, version: int, text: str, settings: Settings) -> None:
@@ -80,6 +81,7 @@ class Document:
         self.source = SourceText(text, path)
         self.settings = settings
         self.edited_s = -math.inf
+        self.looks_s = (0.0, 0.0)
         self.results: Results | None = None
         self.analysis: asyncio.Task[None] | None = None
 
@@ -100,9 +102,9 @@ class Document:
         """How long after an edit the text is looked at.
 
         Where that takes longer than the next keystroke takes to come, it would be in vain, again and again,
-        and keep the machine busy meanwhile.
+        and keep the machine busy meanwhile. Once may be chance: the shorter of the last two looks counts.
         """
-        took_s = self.results.took_s if self.results is not None else 0.0
+        took_s = min(self.looks_s)
         return min(took_s, LONGEST_PAUSE_S) if took_s > KEYSTROKE_S else 0.0
 
     def current(self) -> Results | None:

@@ -240,6 +240,7 @@ class Session:
                     return
                 continue
             document.results = results
+            document.looks_s = document.looks_s[1], results.took_s
             if results.hold_for(document.source):
                 self._audience.publish(document, results)
 

@@ -8,32 +8,28 @@ from pathlib import Path
 import pytest
 from lsp_editor import Editor, span
 
-from warplint.project.config import Config
-from warplint.project.engine import Engine
-from warplint.source.text import SourceText
-from warplint_server.document import LONGEST_PAUSE_S, Document, Results
+from warplint_server.document import LONGEST_PAUSE_S, Document
 from warplint_server.settings import Settings
-from warplint_server.workspace import Measured, Project
 
 
-def looked_at_in(took_s: float) -> Document:
-    """A document whose last results took so long."""
-    document = Document("file:///a.py", Path("/a.py"), 1, "x = 1\n", Settings())
-    project = Project(Path("/"), Engine(Path("/"), Config(Path("/"))))
-    checked = project.engine.check(SourceText("x = 1\n", Path("/a.py")))
-    document.results = Results(1, document.source, project, 0, checked, Measured(), None, took_s)
-    return document
-
-
-@pytest.mark.parametrize(("took_s", "pause_s"), [(0.0, 0.0), (0.05, 0.0), (0.2, 0.2), (5.0, LONGEST_PAUSE_S)])
+@pytest.mark.parametrize(
+    ("looks_s", "pause_s"),
+    [
+        ((0.0, 0.0), 0.0),
+        ((0.05, 0.05), 0.0),
+        ((0.3, 0.2), 0.2),
+        ((5.0, 5.0), LONGEST_PAUSE_S),
+        ((0.01, 5.0), 0.0),
+        ((5.0, 0.01), 0.0),
+    ],
+)
 def test_a_pause_is_waited_for_where_the_next_keystroke_would_come_first(
-    took_s: float, pause_s: float
+    looks_s: tuple[float, float], pause_s: float
 ) -> None:
-    assert looked_at_in(took_s).pause_s == pause_s
-
-
-def test_a_document_without_results_is_looked_at_at_once() -> None:
-    assert Document("file:///a.py", Path("/a.py"), 1, "x = 1\n", Settings()).pause_s == 0.0
+    document = Document("file:///a.py", Path("/a.py"), 1, "x = 1\n", Settings())
+    assert document.pause_s == 0.0
+    document.looks_s = looks_s
+    assert document.pause_s == pause_s
 
 
 CLASS = """
