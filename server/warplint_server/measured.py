@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from warplint.profile.follow import PlacedCost
 
 KERNEL_NAME_WIDTH = 64
+MARKUP = re.compile(r"[\\`*_~<>|!\[\]]")
+WHITESPACE = re.compile(r"\s")
 STALE = "measured before this line was edited"
 UNITS = ((1e6, "s"), (1e3, "ms"))
 """Units of time from the largest, with their microseconds; what is shorter is given in µs."""
@@ -38,7 +41,7 @@ def markdown_table(placed: PlacedCost, profile: Profile) -> str:
     """A line's costs as a Markdown table whose head says where they come from."""
     rows = [f"| {label} | {value} |" for label, value in figures(placed.cost, profile.totals.steps, _code)]
     stale = [f"*{STALE}*", ""] if placed.stale else []
-    return "\n".join([*stale, f"| {origin(profile)} | this line |", "|:--|--:|", *rows])
+    return "\n".join([*stale, f"| {_literal(origin(profile))} | this line |", "|:--|--:|", *rows])
 
 
 def plain_table(placed: PlacedCost, profile: Profile) -> str:
@@ -130,6 +133,18 @@ def _shortened(name: str) -> str:
     return name if len(name) <= KERNEL_NAME_WIDTH else name[: KERNEL_NAME_WIDTH - 1] + "…"
 
 
+def _literal(text: str) -> str:
+    """Text as it is, in a table's cell.
+
+    A capture can come with the workspace: its names must not bring links or pictures into a hover.
+    """
+    return MARKUP.sub(r"\\\g<0>", _in_one_line(text))
+
+
 def _code(name: str) -> str:
     """A name as code in a table's cell, which a bar would end even there."""
-    return "`" + name.replace("`", " ").replace("|", "\\|") + "`"
+    return "`" + _in_one_line(name).replace("`", " ").replace("|", "\\|") + "`"
+
+
+def _in_one_line(text: str) -> str:
+    return WHITESPACE.sub(" ", text)

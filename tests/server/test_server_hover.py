@@ -144,6 +144,24 @@ async def test_a_finding_s_message_has_its_share_until_the_line_is_edited(
     assert "Measured" not in found.message
 
 
+async def test_names_in_a_capture_are_text_and_nothing_else(project: Path, session: Editor) -> None:
+    path = project / "model.py"
+    path.write_text(ROTARY)
+    kernels = [KernelCost("a\n\n![b](https://example.org/c.png)", 20_000.0, 10)]
+    costs = [LineCost("", MULTIPLY_LINE + 1, share=0.0314, kernels=kernels), *COSTS[:1]]
+    device = "![d](https://example.org/e.png) | _f_\n# g"
+    write_capture(project, "20260101T000000Z-train", "model.py", costs, device)
+    text = await session.hover(await opened(session, path), MULTIPLY_LINE, 12)
+    assert text is not None
+    assert text.splitlines() == [
+        r"| a step, of 10 steps on \!\[d\](https://example.org/e.png) \| \_f\_ # g,"
+        " 20260101T000000Z-train | this line |",
+        "|:--|--:|",
+        "| share of the captured time | 3.1% |",
+        "| `a  ![b](https://example.org/c.png)` | 2.00 ms in 1 |",
+    ]
+
+
 async def test_a_client_without_markdown_gets_plain_text(project: Path, model: Path) -> None:
     plain = client_capabilities(formats=[types.MarkupKind.PlainText])
     async with editor(project, capabilities=plain) as session:
