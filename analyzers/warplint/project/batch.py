@@ -6,19 +6,22 @@ import enum
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from warplint.project.builtin import UNPARSABLE, UNREADABLE, BuiltIn
 from warplint.project.config import Config
-from warplint.project.engine import Engine
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import FileResult
 from warplint.project.rewrite import RewriteError, rewrite
 from warplint.source.span import Span
 from warplint.source.text import SourceError, SourceText
 from warplint.static.finding import Applicability, Finding
+
+if TYPE_CHECKING:
+    from warplint.project.engine import Engine
 
 PARALLEL_FROM_FILES = 24
 """Below this many files, starting workers costs more than they save."""
@@ -38,10 +41,14 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How each file is treated; with ``unsafe``, fixes that may change behaviour count too."""
+    """How each file is treated; with ``unsafe``, fixes that may change behaviour count too.
+
+    With ``cache``, what an earlier run found in an unchanged file is not looked for again.
+    """
 
     mode: Mode = Mode.CHECK
     unsafe: bool = False
+    cache: bool = False
 
     @property
     def fixes(self) -> frozenset[Applicability]:
@@ -53,8 +60,41 @@ def check_files(
 ) -> Iterator[FileResult]:
     """Check every file; results come in the order given, whatever order they were worked in.
 
-    ``jobs`` is how many processes may work; None is one for each core.
+    ``jobs`` is how many processes may work; None is one for each core. Raises ConfigError, before the first
+    result, when the settings of a file name a rule that does not exist.
     """
+    known = _recalled(items, work)
+    left = [item for item, result in zip(items, known, strict=True) if result is None]
+    _require_usable(left)
+    return _merged(known, _check_all(left, work, jobs))
+
+
+def _recalled(items: Sequence[Target | Unreadable], work: Work) -> list[FileResult | None]:
+    """What the cache knows of each item."""
+    if not work.cache:
+        return [None] * len(items)
+    # Imported here because without a cache nothing of it is needed.
+    from warplint.project import cache as results
+
+    return [results.recall(item) if isinstance(item, Target) else None for item in items]
+
+
+def _require_usable(items: Iterable[Target | Unreadable]) -> None:
+    configs = {item.config for item in items}
+    if configs:
+        # Imported here because what is in the cache is told without the rules.
+        from warplint.project.catalogue import catalogue
+
+        for config in configs:
+            catalogue().understood(config)
+
+
+def _merged(known: Iterable[FileResult | None], found: Iterator[FileResult]) -> Iterator[FileResult]:
+    for result in known:
+        yield result if result is not None else next(found)
+
+
+def _check_all(items: Sequence[Target | Unreadable], work: Work, jobs: int | None) -> Iterator[FileResult]:
     workers = min(jobs or _cores(), len(items))
     if workers < 2 or len(items) < PARALLEL_FROM_FILES:
         yield from (check_item(item, work) for item in items)
@@ -114,7 +154,12 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     engine = _engine(target.config)
     if work.mode is Mode.CHECK:
         checked = engine.check(source)
-        return FileResult(path, source, checked.findings, checked.notices)
+        result = FileResult(path, source, checked.findings, checked.notices)
+        if work.cache and target.data is None:
+            from warplint.project import cache as results
+
+            results.remember(target, data, result)
+        return result
     return _fix(engine, source, data, work, write=work.mode is Mode.FIX and target.data is None)
 
 
@@ -156,6 +201,9 @@ def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, con
 
 @cache
 def _engine(config: Config) -> Engine:
+    # Imported here because what is in the cache is told without it.
+    from warplint.project.engine import Engine
+
     return Engine(config.root, config)
 
 

@@ -10,9 +10,10 @@ from warplint.project.builtin import UNPARSABLE
 from warplint.project.catalogue import catalogue
 from warplint.project.config import Config, load_config
 from warplint.project.newest import NewestProfile
+from warplint.project.notices import Notice
 from warplint.project.root import find_root
 from warplint.project.selection import Selection
-from warplint.project.suppressions import Notice, read_suppressions
+from warplint.project.suppressions import read_suppressions
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer

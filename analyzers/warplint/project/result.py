@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from warplint.project.suppressions import Notice
+from warplint.project.notices import Notice
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding
 

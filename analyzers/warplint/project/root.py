@@ -12,11 +12,15 @@ MARKERS = (PYPROJECT, ".git")
 
 def find_root(start: Path) -> Path:
     """The nearest folder at or above ``start`` with a pyproject.toml or .git; else ``start``'s own folder."""
-    folders = list(folders_above(start))
-    for folder in folders:
+    return project_root(start) or next(folders_above(start))
+
+
+def project_root(start: Path) -> Path | None:
+    """The nearest folder at or above ``start`` with a pyproject.toml or .git, if there is one."""
+    for folder in folders_above(start):
         if any((folder / marker).exists() for marker in MARKERS):
             return folder
-    return folders[0]
+    return None
 
 
 def folders_above(start: Path) -> Iterator[Path]:

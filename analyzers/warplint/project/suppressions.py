@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from warplint.project.notices import Notice
 from warplint.project.selection import did_you_mean
 from warplint.source.span import Span
 from warplint.source.text import SourceText
@@ -29,14 +30,6 @@ class Suppression:
 
     def covers(self, code: str, line: int) -> bool:
         return self.first_line <= line <= self.last_line and (self.codes is None or code in self.codes)
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something about a file that is no finding but must be said."""
-
-    span: Span
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from warplint.commands.check import listing, output
+from warplint.commands.check import output
 from warplint.commands.check.arguments import add_parser
 from warplint.commands.check.choices import STDIN, configs, items_of
 from warplint.commands.check.output import EXIT_CLEAN, EXIT_ERROR, say
@@ -27,12 +27,10 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(complaint)
     try:
         items = list(items_of(args, configs(args)))
-        _require_usable(items)
-    except ConfigError as error:
-        return _refuse(str(error))
-    try:
         with _destination(args.output_file) as stream:
             return _act(args, items, stream)
+    except ConfigError as error:
+        return _refuse(str(error))
     except OSError as error:
         if args.output_file is None or error.filename != str(args.output_file):
             raise
@@ -40,16 +38,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: TextIO) -> int:
-    if args.show_files:
-        stream.writelines(listing.files(items))
-        return EXIT_CLEAN
-    if args.show_settings:
-        stream.writelines(listing.settings(items))
+    if args.show_files or args.show_settings:
+        # Imported here because naming the rules that are on takes all rules.
+        from warplint.commands.check import listing
+
+        stream.writelines(listing.files(items) if args.show_files else listing.settings(items))
         return EXIT_CLEAN
     if not items:
         say("warning: no Python files under the given paths")
     mode = Mode.DIFF if args.diff else Mode.FIX if args.fix else Mode.CHECK
-    results = check_files(items, Work(mode, args.unsafe_fixes), args.jobs)
+    results = check_files(
+        items, Work(mode, args.unsafe_fixes, cache=mode is Mode.CHECK and args.cache), args.jobs
+    )
     if args.diff:
         return output.print_diff(results, stream, args)
     if args.fix and STDIN in args.paths:
@@ -69,15 +69,6 @@ def _misuse(args: argparse.Namespace) -> str | None:
         return "--fix with - writes the fixed source to standard output: --output-file has no place there"
     missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
     return f"no such file or folder: {', '.join(missing)}" if missing else None
-
-
-def _require_usable(items: list[Target | Unreadable]) -> None:
-    """Raises ConfigError when a configuration names a rule that does not exist."""
-    # Imported here because what is in the cache is found without the rules.
-    from warplint.project.catalogue import catalogue
-
-    for config in {item.config for item in items}:
-        catalogue().understood(config)
 
 
 @contextlib.contextmanager

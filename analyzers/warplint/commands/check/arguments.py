@@ -40,6 +40,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--jobs", type=_positive, metavar="N", help="how many processes work (default: one for each core)"
     )
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="check every file, also what an earlier run left unchanged",
+    )
     _add_fixes(parser.add_argument_group("fixes"))
     _add_rules(parser.add_argument_group("rules"))
     _add_configuration(parser.add_argument_group("configuration"))
