@@ -115,8 +115,8 @@ def _effect(made: ast.expr, tensor: ast.expr, use: Use, facts: Facts) -> Effect 
     if use.other is None or not use.other.on_accelerator:
         return None
     if use.kind is UseKind.INDEX:
-        # Boolean masks on the CPU select without a wait since torch 2.9.
-        return None if value.dtype == "torch.bool" else Effect.INDEXES
+        # Boolean masks on the CPU select without a wait since torch 2.9, and a number is read where it is.
+        return None if value.dtype == "torch.bool" or value.ndim == 0 else Effect.INDEXES
     if use.kind is not UseKind.COMBINED:
         return None
     written = _written(use.node)
