@@ -26,6 +26,7 @@ const QUIET: Settings = {
   "workbench.enableExperiments": false,
   "workbench.tips.enabled": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.activityBar.location": "hidden",
   "workbench.colorTheme": "Default Dark Modern",
   "window.commandCenter": false,
   "telemetry.telemetryLevel": "off",
@@ -51,7 +52,7 @@ export interface HostOptions {
   /** Packaged extensions to install. */
   extensions?: readonly string[];
   user?: Settings;
-  /** Settings of the machine the host runs on: the only ones that may name interpreters. */
+  /** Settings of the machine that the host runs on, which alone may name interpreters. */
   machine?: Settings;
   /** Whether folders are trusted without asking. */
   trusted?: boolean;
@@ -91,8 +92,8 @@ export class Host {
       "--extensions-dir",
       path.join(this.folder, "ext"),
     ];
-    this.writeUserSettings(options.user ?? {});
-    this.writeMachineSettings(options.machine ?? {});
+    this.#write("User", { ...QUIET, ...options.user });
+    this.changeSettings(options.machine ?? {});
   }
 
   static async start(options: HostOptions): Promise<Host> {
@@ -112,13 +113,8 @@ export class Host {
     return new URL(this.url).host;
   }
 
-  /** Replace the user's settings; open windows take them over. */
-  writeUserSettings(settings: Settings): void {
-    this.#write("User", { ...QUIET, ...settings });
-  }
-
-  /** Replace the machine's settings; open windows take them over. */
-  writeMachineSettings(settings: Settings): void {
+  /** Replace the machine's settings, which open windows take over; the user's are not looked at again for long. */
+  changeSettings(settings: Settings): void {
     this.#write("Machine", settings);
   }
 

@@ -5,6 +5,7 @@ import type { Host } from "./host.ts";
 import { SCREENSHOTS } from "./places.ts";
 import { until } from "./wait.ts";
 
+const TITLE_HEIGHT = 31;
 const START_MS = 90_000;
 const SCORE = "warplint.warplint.warplint.score";
 
@@ -56,10 +57,9 @@ export class Workbench {
     return file;
   }
 
-  /** A picture for documents: the window without its title and its activity bar. */
+  /** A picture for documents: the window without its title. */
   async picture(name: string): Promise<void> {
-    const { width, height } = this.page.viewportSize() ?? SIZE;
-    const clip = { x: 52, y: 31, width: width - 52, height: height - 31 };
+    const clip = { x: 0, y: TITLE_HEIGHT, width: SIZE.width, height: SIZE.height - TITLE_HEIGHT };
     await this.page.screenshot({ path: path.join(SCREENSHOTS, `vscode-${name}.png`), clip });
   }
 
@@ -99,15 +99,25 @@ export class Workbench {
     await this.page.locator(".tab.active:not(.dirty)").waitFor();
   }
 
-  /** Choose the first of the rows that are found for `words`, once that is the one that is wanted. */
+  /** Choose the row with this title among those that are found for `words`. */
   async #choose(key: string, words: string, title: string): Promise<void> {
     const box = await this.#quickInput(key);
     await box.fill(words);
-    const first = this.page.locator(".quick-input-list .monaco-list-row.focused .label-name").first();
-    await until(
-      `${title} to be found`,
-      async () => (await first.count()) > 0 && (await reads(first)) === title,
-    );
+    const rows = this.page.locator(".quick-input-list .monaco-list-row");
+    // By the keyboard: a row may move while the mouse is on its way.
+    await until(`${title} to be found`, async () => {
+      const titles = (await rows.locator(".label-name").allInnerTexts()).map(plain);
+      if (
+        titles.includes(title) &&
+        (await reads(rows.and(this.page.locator(".focused")).locator(".label-name"))) === title
+      ) {
+        return true;
+      }
+      if (titles.includes(title)) {
+        await this.press("ArrowDown");
+      }
+      return false;
+    });
     await this.press("Enter");
     await box.waitFor({ state: "hidden" });
   }

@@ -59,15 +59,15 @@ step(
     const line = workspace.lineOf(FILE, ACTIVATION);
     await window.goTo(line);
     const all = (await window.lineEnds()).length;
-    host.writeUserSettings({ "warplint.costs.minimumShare": 20 });
+    host.changeSettings({ "warplint.costs.minimumShare": 20 });
     const fewer = await until("fewer texts", async () => {
       const ends = await window.lineEnds();
       return ends.length < all ? ends : undefined;
     });
     assert.ok(fewer.some((end) => end.line === line));
-    host.writeUserSettings({ "warplint.costs.inline": false });
+    host.changeSettings({ "warplint.costs.inline": false });
     await until("no texts", async () => (await window.lineEnds()).length === 0);
-    host.writeUserSettings({});
+    host.changeSettings({});
     await until("all texts", async () => (await window.lineEnds()).length === all);
   },
 );

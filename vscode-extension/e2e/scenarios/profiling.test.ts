@@ -8,7 +8,8 @@ import { Workspace } from "../lib/workspace.ts";
 const FILE = "steady.py";
 const PROFILE = "Warplint: Profile This File";
 const COST = /^[\d.]+ (?:µs|ms|s) CPU · \d+(?:\.\d)?%$/;
-const USER = {
+const SETTINGS = {
+  "warplint.program.interpreter": PROGRAM_PYTHON,
   "warplint.profile.arguments": ["60"],
   "warplint.profile.steps": 4,
 };
@@ -16,8 +17,7 @@ const RUN_MS = 120_000;
 
 const step = story("profiling", {
   workspace: () => Workspace.programs(FILE),
-  user: USER,
-  machine: () => ({ "warplint.program.interpreter": PROGRAM_PYTHON }),
+  machine: () => SETTINGS,
 });
 
 const notification = ({ window }: Stage) =>
@@ -118,7 +118,7 @@ step("undone, it is fresh again", async (stage) => {
 });
 
 step("code lenses go when they are switched off", async ({ host, window }) => {
-  host.writeUserSettings({ ...USER, "warplint.costs.codeLens": false });
+  host.changeSettings({ ...SETTINGS, "warplint.costs.codeLens": false });
   await until("no lenses", async () => (await window.lenses()).length === 0);
   assert.ok((await window.lineEnds()).length > 0, "the line ends stay");
 });
@@ -126,7 +126,7 @@ step("code lenses go when they are switched off", async ({ host, window }) => {
 step("a run that is cancelled is gone, and the costs of the last stay", async (stage) => {
   const { host, window } = stage;
   const before = await window.lineEnds();
-  host.writeUserSettings({ ...USER, "warplint.profile.arguments": ["100000"] });
+  host.changeSettings({ ...SETTINGS, "warplint.profile.arguments": ["100000"] });
   await window.command(PROFILE);
   await notification(stage).waitFor({ timeout: 60_000 });
   await until("the program to run", () => program(stage).length > 0, RUN_MS);
