@@ -12,7 +12,7 @@ def test_every_rule_is_listed_on_a_line(warplint: CommandLine) -> None:
     done = warplint("rule")
     assert done.returncode == 0
     codes = [line.split()[0] for line in done.stdout.splitlines()]
-    assert codes == ["WL001", "WL002", *(rule.code for rule in load_rules())]
+    assert codes == ["WL001", "WL002", "WL003", *(rule.code for rule in load_rules())]
     assert all(": " in line for line in done.stdout.splitlines())
 
 

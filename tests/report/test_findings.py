@@ -177,7 +177,7 @@ def test_the_summary(
     file = Path("x.py")
     tally = Tally()
     list(tally.counting([FileResult(file, SourceText(SOURCE, file), findings, fixed=fixed)]))
-    assert list(summary(tally, fixing, unsafe)) == lines
+    assert list(summary(tally, "fixed" if fixing else "", unsafe)) == lines
 
 
 def test_the_line_after_a_diff() -> None:

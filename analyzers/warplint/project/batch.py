@@ -21,7 +21,7 @@ from warplint.source.text import SourceError, SourceText
 from warplint.static.finding import Applicability, Finding
 
 if TYPE_CHECKING:
-    from warplint.project.engine import Engine
+    from warplint.project.engine import Checked, Engine
 
 PARALLEL_FROM_FILES = 24
 """Below this many files, starting workers costs more than they save."""
@@ -37,6 +37,8 @@ class Mode(enum.Enum):
     FIX = "fix"
     DIFF = "diff"
     """Fixes are made, and nothing is written."""
+    SILENCE = "silence"
+    """Findings are silenced by comments instead, whether they have a fix or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +162,21 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
 
             results.remember(target, data, result)
         return result
-    return _fix(engine, source, data, work, write=work.mode is Mode.FIX and target.data is None)
+    return _fix(engine, source, data, work, work.mode is not Mode.DIFF and target.data is None)
 
 
 def _fix(engine: Engine, source: SourceText, data: bytes, work: Work, write: bool) -> FileResult:
     checked = engine.check(source)
     unchanged = FileResult(source.path, source, checked.findings, checked.notices)
-    if not any(finding.fix in work.fixes for finding in checked.findings):
+    change = _silenced if work.mode is Mode.SILENCE else _mended
+    text, count = change(engine, checked, work)
+    if text == source.text:
         return unchanged
-    result = engine.fix(source, work.unsafe)
-    if result.text == source.text:
-        return unchanged
-    fixed = SourceText(result.text, source.path, source.encoding)
+    fixed = SourceText(text, source.path, source.encoding)
+    after = engine.check(fixed)
     try:
+        if work.mode is Mode.SILENCE and not _only_silenced(checked, after):
+            raise RewriteError("a comment would not silence what is found in it")
         encoded = fixed.encode()
         if source.encode() != data:
             # Some codecs have several byte forms for one text, so that a rewrite would touch every line.
@@ -180,10 +184,32 @@ def _fix(engine: Engine, source: SourceText, data: bytes, work: Work, write: boo
         if write:
             rewrite(source.path, data, encoded)
     except (RewriteError, SourceError) as error:
-        return FileResult(source.path, source, checked.findings, checked.notices, error=f"not fixed: {error}")
-    checked = engine.check(fixed)
-    return FileResult(
-        source.path, fixed, checked.findings, checked.notices, len(result.applied), original=source
+        verb = "silenced" if work.mode is Mode.SILENCE else "fixed"
+        return replace(unchanged, error=f"not {verb}: {error}")
+    return FileResult(source.path, fixed, after.findings, after.notices, count, original=source)
+
+
+def _mended(engine: Engine, checked: Checked, work: Work) -> tuple[str, int]:
+    """The text with its fixes, and how many there are."""
+    if not any(finding.fix in work.fixes for finding in checked.findings):
+        return checked.source.text, 0
+    result = engine.fix(checked.source, work.unsafe)
+    return result.text, len(result.applied)
+
+
+def _silenced(engine: Engine, checked: Checked, work: Work) -> tuple[str, int]:
+    """The text with comments that silence what rules found in it."""
+    from warplint.project.suppressions import silencing_edits
+    from warplint.static.fixing import apply_edits
+
+    found = [finding for finding in checked.findings if finding in checked.analysis.sites]
+    return apply_edits(checked.source.text, silencing_edits(checked.source, found)), len(found)
+
+
+def _only_silenced(before: Checked, after: Checked) -> bool:
+    """Whether comments were added and nothing else: what the rules find is the same, and none is reported."""
+    return len(after.analysis.findings) == len(before.analysis.findings) and not any(
+        finding in after.analysis.sites for finding in after.findings
     )
 
 
@@ -204,7 +230,7 @@ def _engine(config: Config) -> Engine:
     # Imported here because what is in the cache is told without it.
     from warplint.project.engine import Engine
 
-    return Engine(config.root, config)
+    return Engine(config.root, config, unused=True)
 
 
 def _start_worker() -> None:

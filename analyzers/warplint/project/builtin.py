@@ -47,4 +47,20 @@ not turn WL002 off; `ignore` does.
 """,
 )
 
-BUILT_IN = (UNPARSABLE, UNREADABLE)
+UNUSED_SUPPRESSION = BuiltIn(
+    "WL003",
+    "unused-suppression",
+    """A `# warplint: ignore` comment silences nothing.
+
+## Why it is reported
+The code under it was mended, or the rule has become wiser. A comment that stays would hide the next finding.
+It counts as used when any rule finds something there, also one that is not selected or still on trial.
+
+## What to do
+`warplint check --fix` removes it, or the codes in it that silence nothing. In a file that does not parse
+throughout no comment is called unused.
+""",
+    Severity.WARNING,
+)
+
+BUILT_IN = (UNPARSABLE, UNREADABLE, UNUSED_SUPPRESSION)

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warplint.project.builtin import UNPARSABLE
+from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
 from warplint.project.catalogue import catalogue
 from warplint.project.config import Config, load_config
 from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
 from warplint.project.root import find_root
 from warplint.project.selection import Selection
-from warplint.project.suppressions import read_suppressions
+from warplint.project.suppressions import Suppressions, Unused, read_suppressions
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
-from warplint.static.finding import Edit, Finding
+from warplint.static.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     from warplint.capture.layout import LayoutError
@@ -43,9 +43,13 @@ class Checked:
 class Engine:
     """The rules of one configuration, and the captures of one project root."""
 
-    def __init__(self, root: Path, config: Config) -> None:
-        """Raises ConfigError when the configuration names a rule that does not exist."""
+    def __init__(self, root: Path, config: Config, *, unused: bool = False) -> None:
+        """``unused`` reports comments that silence nothing (WL003).
+
+        Raises ConfigError when the configuration names a rule that does not exist.
+        """
         self.root = root
+        self._reports_unused = unused
         self._catalogue = catalogue()
         self.config = self._catalogue.understood(config)
         self._analyzer = Analyzer(self._catalogue.rules, root)
@@ -62,6 +66,9 @@ class Engine:
 
     def edits(self, checked: Checked, finding: Finding) -> tuple[Edit, ...]:
         """The edits that fix one finding; empty when it has no fix, or none that is right after all."""
+        if finding.code == UNUSED_SUPPRESSION.code:
+            unused = self._unused(checked.analysis, self._suppressions(checked.source))
+            return tuple(each.edit for each in unused if each.span == finding.span)
         from warplint.static import fixing
 
         return fixing.edits(checked.analysis, finding) if finding in checked.analysis.sites else ()
@@ -82,9 +89,20 @@ class Engine:
         """Fix what ``check`` reports; with ``unsafe`` also where a fix may change behaviour."""
         from warplint.static import fixing
 
-        return fixing.fix_reported(
-            self._analyzer, source, lambda analysis: self._judge(analysis).findings, unsafe
+        result = fixing.fix_reported(self._analyzer, source, self._reported_by_rules, unsafe)
+        # What the fixes leave without a use goes in the same run.
+        checked = self.check(SourceText(result.text, source.path, source.encoding))
+        unused = [found for found in checked.findings if found.code == UNUSED_SUPPRESSION.code]
+        if not unused:
+            return result
+        text = fixing.apply_edits(
+            result.text, [edit for each in unused for edit in self.edits(checked, each)]
         )
+        return fixing.FixResult(text, [*result.applied, *unused], result.left)
+
+    def _reported_by_rules(self, analysis: Analysis) -> list[Finding]:
+        findings = self._judge(analysis).findings
+        return [finding for finding in findings if finding.code != UNUSED_SUPPRESSION.code]
 
     def newest_profile(self) -> Profile | None:
         """The newest capture under the root that measured something, joined; None without one.
@@ -115,7 +133,7 @@ class Engine:
         """Leave out what configuration and comments silence, and put in what could not be parsed."""
         source = analysis.source
         selection = self.config.selection_for(source.path)
-        suppressions = read_suppressions(source, self._catalogue.words)
+        suppressions = self._suppressions(source)
         reported = [
             finding
             for finding in analysis.findings
@@ -123,8 +141,21 @@ class Engine:
             and not suppressions.hide(finding.code, source.position(finding.span.start).line)
         ]
         reported += _broken(analysis, selection)
+        if self._reports_unused and selection.enabled(UNUSED_SUPPRESSION.code):
+            reported += map(_as_finding, self._unused(analysis, suppressions))
         reported.sort(key=lambda finding: (finding.span, finding.code))
         return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
+
+    def _suppressions(self, source: SourceText) -> Suppressions:
+        return read_suppressions(source, self._catalogue.words)
+
+    def _unused(self, analysis: Analysis, suppressions: Suppressions) -> list[Unused]:
+        """The comments that silence nothing; in a broken text there is no telling."""
+        if not suppressions.entries or analysis.broken:
+            return []
+        source = analysis.source
+        found = {(finding.code, source.position(finding.span.start).line) for finding in analysis.findings}
+        return list(suppressions.unused(source, found))
 
     def _weighed(self, finding: Finding) -> Finding:
         """The finding with the severity that it has here."""
@@ -148,6 +179,18 @@ def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:
     first, others = analysis.broken[0], len(analysis.broken) - 1
     message = first.message + (f" ({others} more such in this file)" if others else "")
     return [Finding(UNPARSABLE.code, UNPARSABLE.name, message, first.span)]
+
+
+def _as_finding(unused: Unused) -> Finding:
+    rules = " and ".join(unused.words)
+    return Finding(
+        UNUSED_SUPPRESSION.code,
+        UNUSED_SUPPRESSION.name,
+        f"there is no finding{f' of {rules}' if rules else ''} to silence here",
+        unused.span,
+        fix=Applicability.SAFE,
+        fix_title="Remove what silences nothing",
+    )
 
 
 def all_rules() -> tuple[Rule, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from warplint.project.notices import Notice
@@ -22,14 +22,29 @@ LAYOUT = frozenset({tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDM
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """The lines of one logical statement, and the codes silenced there; None means all."""
+    """The lines of one logical statement, and the codes silenced there; None means all.
+
+    ``pragma`` is the comment's own part, up to the next ``#``; ``words`` are the codes and names as they
+    stand in it, each with the code that it means.
+    """
 
     first_line: int
     last_line: int
     codes: frozenset[str] | None
+    pragma: Span
+    words: tuple[tuple[str, str], ...] = ()
 
     def covers(self, code: str, line: int) -> bool:
         return self.first_line <= line <= self.last_line and (self.codes is None or code in self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A pragma that silences nothing, or the ``words`` in it that do not, and the edit that removes them."""
+
+    span: Span
+    words: tuple[str, ...]
+    edit: Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,20 @@ class Suppressions:
 
     def hide(self, code: str, line: int) -> bool:
         return any(entry.covers(code, line) for entry in self.entries)
+
+    def unused(self, source: SourceText, found: Collection[tuple[str, int]]) -> Iterator[Unused]:
+        """What silences nothing of all that was ``found``, as codes and lines."""
+        for entry in self.entries:
+            here = {code for code, line in found if entry.covers(code, line)}
+            words = tuple(word for word, code in entry.words if code not in here)
+            if not here or (words and len(words) == len(entry.words)):
+                yield Unused(_trimmed(source, entry.pragma), words, _removal(source, entry.pragma))
+            elif words:
+                left = ", ".join(word for word, code in entry.words if code in here)
+                text = source.text
+                start = text.index("[", entry.pragma.start) + 1
+                listed = Span(start, text.index("]", start))
+                yield Unused(_trimmed(source, entry.pragma), words, Edit(listed, left))
 
 
 def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressions:
@@ -55,11 +84,13 @@ def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressi
     for statement in _logical_lines(source):
         for comment in statement.comments:
             for pragma in PRAGMA.finditer(source.text, comment.start, comment.end):
-                codes, complaint = _parse(pragma["rest"].strip(), words)
+                listed, complaint = _parse(pragma["rest"].strip(), words)
                 if statement.is_empty:
                     complaint = complaint or ALONE
-                elif codes is not None:
-                    entries.append(Suppression(statement.first, statement.last, codes or None))
+                elif listed is not None:
+                    codes = frozenset(code for _, code in listed) or None
+                    where = Span(pragma.start(), pragma.end())
+                    entries.append(Suppression(statement.first, statement.last, codes, where, listed))
                 if complaint is not None:
                     length = len(pragma.group().rstrip())
                     notices.append(Notice(Span(pragma.start(), pragma.start() + length), complaint))
@@ -68,27 +99,51 @@ def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressi
 
 def silencing_edit(source: SourceText, finding: Finding) -> Edit:
     """The edit that silences a finding: its code in a comment at the end of its statement."""
-    line = source.position(finding.span.start).line
-    statement = next(found for found in _logical_lines(source) if found.first <= line <= found.last)
+    return silencing_edits(source, [finding])[0]
+
+
+def silencing_edits(source: SourceText, findings: Iterable[Finding]) -> list[Edit]:
+    """The edits that silence findings, one for each statement they stand in."""
+    codes: dict[int, dict[str, None]] = {}
+    statements = list(_logical_lines(source))
+    for finding in findings:
+        line = source.position(finding.span.start).line
+        index = next(index for index, found in enumerate(statements) if found.first <= line <= found.last)
+        codes.setdefault(index, {})[finding.code] = None
+    return [_silencing(source, statements[index], ", ".join(codes[index])) for index in sorted(codes)]
+
+
+def _silencing(source: SourceText, statement: _LogicalLine, codes: str) -> Edit:
     for comment in statement.comments:
         for pragma in PRAGMA.finditer(source.text, comment.start, comment.end):
             listed = IGNORE.match(pragma["rest"])
             if listed is not None and listed["codes"] is not None:
                 place = pragma.start("rest") + listed.end("codes")
-                return Edit(Span(place, place), f", {finding.code}")
+                return Edit(Span(place, place), f", {codes}")
     place = source.line_starts[statement.last - 1] + len(source.line(statement.last))
-    return Edit(Span(place, place), f"  # warplint: ignore[{finding.code}]")
+    return Edit(Span(place, place), f"  # warplint: ignore[{codes}]")
 
 
-def _parse(text: str, words: Mapping[str, str]) -> tuple[frozenset[str] | None, str | None]:
-    """The codes a pragma silences (empty: all; None: nothing), and what is wrong with it."""
+def _trimmed(source: SourceText, span: Span) -> Span:
+    return Span(span.start, span.start + len(source.text[span.start : span.end].rstrip()))
+
+
+def _removal(source: SourceText, pragma: Span) -> Edit:
+    """The edit that takes a pragma out of its line, and the blanks before it where it ends the line."""
+    before, after = source.text[: pragma.start], source.text[pragma.end :]
+    start = pragma.start if after.startswith("#") else len(before.rstrip(" \t\f"))
+    return Edit(Span(start, pragma.end), "")
+
+
+def _parse(text: str, words: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...] | None, str | None]:
+    """The words of a pragma with their codes (none: all; None: it silences nothing), and what is wrong."""
     match = IGNORE.match(text)
     if match is None:
         return None, f"{text!r} is not understood: {ACCEPTED}"
     if match["codes"] is None:
-        return frozenset(), None
+        return (), None
     listed = [word.strip() for word in match["codes"].split(",")]
-    known = frozenset(words[word] for word in listed if word in words)
+    known = tuple((word, words[word]) for word in listed if word in words)
     unknown = next((word for word in listed if word not in words), None)
     if unknown is None:
         return known, None

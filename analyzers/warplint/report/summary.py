@@ -38,15 +38,18 @@ class Tally:
             yield result
 
 
-def summary(tally: Tally, fixing: bool, unsafe_fixes: bool) -> Iterator[str]:
-    """Lines without ends. ``fixing`` says that fixes were made, ``unsafe_fixes`` that all kinds count."""
+def summary(tally: Tally, changing: str, unsafe_fixes: bool) -> Iterator[str]:
+    """Lines without ends. ``changing`` says what was done to findings ("fixed"), if anything was.
+
+    ``unsafe_fixes`` says that all kinds of fixes count.
+    """
     found = tally.findings + tally.fixed
     if not found:
         yield f"No findings in {counted(tally.files, 'file')}."
         return
-    yield f"Found {counted(found, 'finding')}" + (f" ({tally.fixed} fixed)." if fixing else ".")
+    yield f"Found {counted(found, 'finding')}" + (f" ({tally.fixed} {changing})." if changing else ".")
     offered = tally.safe + (tally.unsafe if unsafe_fixes else 0)
-    if offered and not fixing:
+    if offered and not changing:
         yield f"[*] {offered} fixable with `{'--fix --unsafe-fixes' if unsafe_fixes else '--fix'}`."
     if tally.unsafe and not unsafe_fixes:
         yield f"{counted(tally.unsafe, 'unsafe fix', 'unsafe fixes')} hidden; see them with `--unsafe-fixes`."

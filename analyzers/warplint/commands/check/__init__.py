@@ -17,6 +17,8 @@ from warplint.project.batch import Mode, Work, check_files
 from warplint.project.config import ConfigError
 from warplint.project.files import Target, Unreadable
 
+WRITING = frozenset({Mode.FIX, Mode.SILENCE})
+
 __all__ = ["add_parser", "run"]
 
 
@@ -46,27 +48,41 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
         return EXIT_CLEAN
     if not items:
         say("warning: no Python files under the given paths")
-    mode = Mode.DIFF if args.diff else Mode.FIX if args.fix else Mode.CHECK
+    mode = _mode(args)
     results = check_files(
         items, Work(mode, args.unsafe_fixes, cache=mode is Mode.CHECK and args.cache), args.jobs
     )
+    if args.write_baseline:
+        return output.write_baseline(results, args)
     if args.diff:
         return output.print_diff(results, stream, args)
-    if args.fix and STDIN in args.paths:
+    if mode in WRITING and STDIN in args.paths:
         return output.print_fixed(results, args)
     return output.print_findings(results, stream, args)
+
+
+def _mode(args: argparse.Namespace) -> Mode:
+    if args.add_ignore:
+        return Mode.SILENCE
+    return Mode.DIFF if args.diff else Mode.FIX if args.fix else Mode.CHECK
 
 
 def _misuse(args: argparse.Namespace) -> str | None:
     """What is wrong with the options taken together."""
     if args.fix and args.diff:
         return "--fix writes and --diff does not: give one of them"
+    if args.add_ignore and (args.fix or args.diff):
+        return "--add-ignore silences what --fix and --diff would mend: give one of them"
     if STDIN in args.paths and len(args.paths) > 1:
         return "- is standard input, and stands alone: give it or paths"
     if args.stdin_filename is not None and STDIN not in args.paths:
         return "--stdin-filename names what comes on standard input: give - as the path"
-    if STDIN in args.paths and args.fix and args.output_file:
-        return "--fix with - writes the fixed source to standard output: --output-file has no place there"
+    if STDIN in args.paths and args.output_file and _mode(args) in WRITING:
+        return "with - the changed source goes to standard output: --output-file has no place there"
+    if args.write_baseline and args.baseline is None:
+        return "--write-baseline needs --baseline FILE, the file to write"
+    if args.baseline is not None and _mode(args) is not Mode.CHECK:
+        return "--baseline is for checking: without --fix, --diff and --add-ignore"
     missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
     return f"no such file or folder: {', '.join(missing)}" if missing else None
 

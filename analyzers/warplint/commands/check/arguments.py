@@ -59,6 +59,9 @@ def _add_fixes(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="with --fix or --diff, also make fixes that may change behaviour",
     )
+    group.add_argument(
+        "--add-ignore", action="store_true", help="silence every finding with a comment beside it"
+    )
     group.add_argument("--diff", action="store_true", help="print what --fix would change, and write nothing")
 
 
@@ -71,6 +74,12 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--ignore", type=_rules, default=(), metavar="RULES", help=f"not these {codes}")
     group.add_argument(
         "--extend-ignore", type=_rules, default=(), metavar="RULES", help="the same as --ignore"
+    )
+    group.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="report only what this file does not list"
+    )
+    group.add_argument(
+        "--write-baseline", action="store_true", help="write what is found into the file of --baseline"
     )
     group.add_argument("--preview", action="store_true", help="also rules that are still on trial")
 

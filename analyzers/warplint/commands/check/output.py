@@ -10,6 +10,7 @@ from typing import TextIO
 
 from warplint.project.result import FileResult
 from warplint.report import formats, summary
+from warplint.report.figures import counted
 from warplint.report.style import Style
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_ERROR = 0, 1, 2
@@ -19,11 +20,31 @@ SHOW_TRACEBACK = "WARPLINT_TRACEBACK"
 def print_findings(results: Iterable[FileResult], stream: TextIO, args: argparse.Namespace) -> int:
     chosen = formats.findings_format(args.format)
     style, tally = Style.of(stream), summary.Tally()
+    baseline = None
+    if args.baseline is not None:
+        from warplint.project.baseline import Baseline
+
+        baseline = Baseline.read(args.baseline)
+        results = baseline.unknown(results)
     for text in chosen.render(with_remarks(tally.counting(results)), style, args.unsafe_fixes):
         stream.write(text)
-    for line in summary.summary(tally, args.fix, args.unsafe_fixes):
+    for line in summary.summary(tally, _changing(args), args.unsafe_fixes):
         print(line, file=stream if chosen.SUMMARY else sys.stderr)
+    for entry in baseline.stale() if baseline is not None else ():
+        say(f"warning: {args.baseline} is stale, --write-baseline renews it: {entry}")
     return _status(tally, tally.failing > 0, args)
+
+
+def write_baseline(results: Iterable[FileResult], args: argparse.Namespace) -> int:
+    """Take what is found into the baseline. Raises BaselineError."""
+    from warplint.project.baseline import Baseline
+
+    tally = summary.Tally()
+    old = Baseline.read(args.baseline) if args.baseline.exists() else Baseline(args.baseline)
+    new = old.replaced(with_remarks(tally.counting(results)))
+    new.write()
+    print(f"Wrote {counted(new.count, 'finding')} to {args.baseline}.")
+    return EXIT_ERROR if tally.errors else EXIT_CLEAN
 
 
 def print_fixed(results: Iterable[FileResult], args: argparse.Namespace) -> int:
@@ -61,6 +82,11 @@ def with_remarks(results: Iterable[FileResult]) -> Iterator[FileResult]:
 
 def say(message: str) -> None:
     print(f"warplint: {message}", file=sys.stderr)
+
+
+def _changing(args: argparse.Namespace) -> str:
+    """What is done to findings, in a word."""
+    return "fixed" if args.fix else "silenced" if args.add_ignore else ""
 
 
 def _status(tally: summary.Tally, found: bool, args: argparse.Namespace) -> int:
