@@ -80,6 +80,7 @@ FUNCTIONS = {
     "a training step": (method("training_step"), "train step"),
     "a validation step": (method("validation_step"), "evaluate"),
     "something else": (method("position_ids"), "other"),
+    "a data set cut in parts": ("def generate_partition(x):" + HERE, "other"),
     "a sample": (method("__getitem__", "Dataset"), "data"),
     "a data set's other methods": (method("pick", "Dataset"), "data"),
     "a data set's construction": (method("__init__", "Dataset"), "set-up"),

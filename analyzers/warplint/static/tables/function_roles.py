@@ -52,7 +52,8 @@ EVALUATE = re.compile(
     rf"_*(eval|evaluate|validate|validation|val|test|evaluation){_PASS}|eval(uate)?_\w+|(run|do)_(eval|valid|test)\w*"
 )
 GENERATE = re.compile(
-    r"_*(generate|beam_search|greedy|p_sample|ddim|denoise|translate)(_\w+)?|\w+_(generate|decoding|search)"
+    r"_*(generate(?!_partition)|beam_search|greedy|p_sample|ddim|denoise|translate)(_\w+)?"
+    r"|\w+_(generate|decoding|search)"
 )
 """Plain functions, and methods of classes of which no more is known."""
 
