@@ -42,7 +42,8 @@ def is_positions(part: ast.expr, facts: Facts) -> bool:
     value = facts.value(part)
     if not value.on_accelerator or value.ndim == 0 or is_mask(part, facts):
         return False
-    named = _POSITIONS.fullmatch(last_name(part)) is not None
+    name = last_name(part)
+    named = _POSITIONS.fullmatch(name) is not None and "mask" not in name
     return value.dtype in _INTEGERS or (value.dtype is None and named)
 
 

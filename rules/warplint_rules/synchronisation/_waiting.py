@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.rule import Verdict
+from warplint.static.tree import FunctionNode
 from warplint.static.values import Kind, Place, Value
 
 QUIET_ROLES = {Role.SETUP, Role.DATA}
 """Code that is not part of a step, or works on the host anyway."""
+
+_SELDOM = re.compile(r"_*(un)?merge(_adapter|_weights?)?|\w*(get_or_create|verify)\w*")
+"""Functions that hot code calls once, or on the way to something else than a step."""
 
 SHOWN = 40
 """Characters of an expression that a message quotes."""
@@ -21,7 +26,36 @@ def counts(node: ast.expr, facts: Facts) -> bool:
     if facts.hotness(node) is not Hotness.STEP:
         return False
     function = facts.function(node)
-    return function is None or function.role not in QUIET_ROLES
+    if function is not None and (function.role in QUIET_ROLES or _SELDOM.fullmatch(function.name)):
+        return False
+    return not _is_kept(node, facts)
+
+
+def _is_kept(node: ast.expr, facts: Facts) -> bool:
+    """Whether the place only fills a cache: under ``if x is None:``, in which ``x`` is then put away."""
+    below: ast.AST = node
+    above = facts.parent(node)
+    while above is not None and not isinstance(above, FunctionNode):
+        if isinstance(above, ast.If) and below is not above.test and _keeps(above):
+            return True
+        below, above = above, facts.parent(above)
+    return False
+
+
+def _keeps(branch: ast.If) -> bool:
+    test = branch.test
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name):
+        return False
+    if not isinstance(test.ops[0], ast.Is):
+        return False
+    name = test.left.id
+    return any(
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Name)
+        and statement.value.id == name
+        and any(isinstance(target, ast.Subscript | ast.Attribute) for target in statement.targets)
+        for statement in branch.body
+    )
 
 
 def waiting(
@@ -61,6 +95,8 @@ def operand(call: ast.Call, facts: Facts) -> ast.expr | None:
     """The tensor a call works on: the one whose method it is, or the first argument of a function."""
     if isinstance(call.func, ast.Attribute) and facts.value(call.func.value).kind is Kind.TENSOR:
         return call.func.value
+    if facts.qualified(call.func) is None:
+        return None
     return argument(call, 0, "input", "self", "A", "tensor")
 
 

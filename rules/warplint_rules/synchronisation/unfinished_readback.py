@@ -8,8 +8,8 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Ver
 from warplint_rules._calls import keyword
 from warplint_rules.synchronisation._waiting import short
 
-WAITS = {"synchronize", "wait", "wait_stream", "wait_event", "query", "result"}
-"""Methods after which a copy in the background is done, or is asked whether it is."""
+WAITS = {"cpu", "query", "record_stream", "result", "synchronize", "wait", "wait_event", "wait_stream"}
+"""Methods after which copies in the background are done, or somebody is told to wait for them."""
 HELD_OPEN = 2
 """Uses that are followed from the copy: through a view or a conversion."""
 
@@ -131,20 +131,29 @@ def predict(model, images: torch.Tensor):
 
 
 def _copies_in_the_background(call: ast.Call) -> bool:
+    return _goes_to_the_cpu(call) and _is_flagged(call)
+
+
+def _goes_to_the_cpu(call: ast.Call) -> bool:
     target = keyword(call, "device") or (call.args[0] if call.args else None)
     if isinstance(target, ast.Call):
         target = target.args[0] if len(target.args) == 1 else None
+    return isinstance(target, ast.Constant) and target.value == "cpu"
+
+
+def _is_flagged(call: ast.Call) -> bool:
     flag = keyword(call, "non_blocking")
-    return (
-        isinstance(target, ast.Constant)
-        and target.value == "cpu"
-        and isinstance(flag, ast.Constant)
-        and flag.value is True
-    )
+    return isinstance(flag, ast.Constant) and flag.value is True
 
 
 def _waits(function: ast.AST) -> bool:
-    return any(isinstance(node, ast.Attribute) and node.attr in WAITS for node in ast.walk(function))
+    """Whether a function waits for something: a copy that is not in the background waits as well."""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and (call.func.attr in WAITS or (_goes_to_the_cpu(call) and not _is_flagged(call)))
+        for call in calls
+    )
 
 
 def _is_read(node: ast.expr, facts: Facts) -> bool:
