@@ -54,7 +54,6 @@ class MaskedReadInHotCode(Rule):
     wants = wants(calls={"torch.masked_select"}, methods={"masked_select"}, subscripts=True)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

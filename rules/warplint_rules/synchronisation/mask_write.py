@@ -45,7 +45,6 @@ class MaskedWriteInHotCode(Rule):
     wants = wants(subscripts=True)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

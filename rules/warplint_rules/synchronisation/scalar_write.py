@@ -48,7 +48,6 @@ class NumberWrittenAtIndex(Rule):
     wants = wants(subscripts=True)
     proof = Signature(At.LINE, Metric.PAGEABLE_COPY)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
