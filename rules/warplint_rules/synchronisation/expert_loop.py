@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
-from warplint_rules._loops import loops_around
+from warplint_rules.synchronisation._experts import is_in_expert_loop
 from warplint_rules.synchronisation._waiting import argument, counts, operand, short, waiting
 
 LOOKS = {"argwhere", "nonzero", "where"}
-_EXPERTS = re.compile(r"\w*expert\w*")
 
 
 class ExpertLoop(Rule):
@@ -47,7 +45,6 @@ class ExpertLoop(Rule):
     wants = wants(calls={f"torch.{name}" for name in LOOKS}, methods={"nonzero", "argwhere"})
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.HIGH
-    preview = True
 
     fires = (
         Example(
@@ -107,8 +104,7 @@ class Routing(nn.Module):
         assert isinstance(node, ast.Call)
         if not _looks(node) or not counts(node, facts):
             return None
-        loops = loops_around(node, facts)
-        if not any(not isinstance(loop, ast.While) and _is_over_experts(loop) for loop in loops):
+        if not is_in_expert_loop(node, facts):
             return None
         searched = operand(node, facts)
         read: Value | None = facts.value(searched) if searched is not None else None
@@ -125,10 +121,3 @@ class Routing(nn.Module):
 def _looks(call: ast.Call) -> bool:
     is_where = isinstance(call.func, ast.Attribute) and call.func.attr == "where"
     return not is_where or (len(call.args) + len(call.keywords) == 1 and argument(call, 0) is not None)
-
-
-def _is_over_experts(loop: ast.For | ast.AsyncFor | ast.comprehension) -> bool:
-    """Whether a loop goes over experts, by its names."""
-    parts = [*ast.walk(loop.target), *ast.walk(loop.iter)]
-    names = (part.id if isinstance(part, ast.Name) else getattr(part, "attr", "") for part in parts)
-    return any(_EXPERTS.fullmatch(name) for name in names)

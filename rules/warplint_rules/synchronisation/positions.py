@@ -4,6 +4,7 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint_rules.synchronisation._experts import is_in_expert_loop
 from warplint_rules.synchronisation._waiting import (
     counts,
     goes_to_the_host,
@@ -31,7 +32,8 @@ class PositionsInHotCode(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and NumPy arrays;
     - for `torch.where` with three arguments and for `nonzero_static`;
-    - when Python reads the positions at once: it would wait anyway.
+    - when Python reads the positions at once: it would wait anyway;
+    - in a loop over experts: that is another rule's finding (`expert-loop`).
 
     ## Fix safety
 
@@ -51,7 +53,6 @@ class PositionsInHotCode(Rule):
     wants = wants(calls={"torch.argwhere", "torch.nonzero", "torch.where"}, methods=SEARCHES)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -142,7 +143,7 @@ def describe(labels):
         assert isinstance(node, ast.Call)
         if facts.qualified(node.func) == "torch.where" and len(node.args) + len(node.keywords) != 1:
             return None
-        if not counts(node, facts):
+        if not counts(node, facts) or is_in_expert_loop(node, facts):
             return None
         searched = operand(node, facts)
         if searched is None or not facts.value(searched).on_accelerator or _is_read(node, facts):
