@@ -55,7 +55,6 @@ class CheckedAlgebraInHotCode(Rule):
     wants = wants(calls=_NAMES, methods={"inverse"})
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -107,6 +106,18 @@ class Whiten(nn.Module):
         inverse, info = torch.linalg.inv_ex(x)
         q, r = torch.linalg.qr(x)
         return inverse @ q @ r * torch.linalg.det(x)[:, None, None]
+""",
+        ),
+        Example(
+            "Another thing's method of that name.",
+            """\
+import torch
+from torch import nn
+
+
+class Vocoder(nn.Module):
+    def forward(self, spectrogram, angles):
+        return self.stft.inverse(spectrogram, angles)
 """,
         ),
         Example(

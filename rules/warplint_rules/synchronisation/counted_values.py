@@ -51,7 +51,6 @@ class CountedValuesInHotCode(Rule):
     wants = wants(calls={f"torch.{name}" for name in COUNTED}, methods=COUNTED)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

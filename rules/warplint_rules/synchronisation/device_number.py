@@ -53,7 +53,6 @@ class NumberCopiedToDevice(Rule):
     wants = wants(calls=FROM_PYTHON, methods={"new_tensor"})
     proof = Signature(At.LINE, Metric.PAGEABLE_COPY)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

@@ -67,7 +67,6 @@ class ValidatedDistribution(Rule):
     wants = wants(calls=_names())
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -152,6 +151,26 @@ class Policy(nn.Module):
 """,
         ),
         Example(
+            "Made once a device, and kept.",
+            """\
+import torch
+from torch import nn
+from torch.distributions import Uniform
+
+KEPT = {}
+
+
+class Jitter(nn.Module):
+    def forward(self, x):
+        draw = KEPT.get(x.device)
+        if draw is None:
+            one = torch.ones((), device=x.device)
+            draw = Uniform(low=one - 0.1, high=one + 0.1).rsample
+            KEPT[x.device] = draw
+        return x * draw(x.shape)
+""",
+        ),
+        Example(
             "Off for the whole program.",
             """\
 import torch
@@ -197,7 +216,7 @@ class Flow(nn.Module):
             node,
             read,
             f"`{short(node)}` checks its parameters, which {host_waits(node, facts)}. Pass "
-            " `validate_args=False` once the program works.",
+            "`validate_args=False` once the program works.",
             Applicability.UNSAFE,
             "Add validate_args=False",
         )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -15,6 +16,9 @@ from warplint_rules.synchronisation._waiting import (
     short,
     waiting,
 )
+
+_COUNTS = re.compile(r"(\w*_)?(counts|dur|durs|durations|lens|lengths|repeats|sizes)")
+"""Parameters by whose name there is one number for each element."""
 
 
 class RepeatWithoutSize(Rule):
@@ -51,7 +55,6 @@ class RepeatWithoutSize(Rule):
     wants = wants(calls={"torch.repeat_interleave"}, methods={"repeat_interleave"})
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -92,9 +95,11 @@ from torch import nn
 
 
 class Spread(nn.Module):
-    def forward(self, features, num_beams):
+    def forward(self, features, num_beams, per_frame):
+        frames = features.repeat_interleave(per_frame, dim=0)
         cpu = torch.arange(3).repeat_interleave(torch.tensor([1, 2, 3]))
-        return features.repeat_interleave(num_beams, dim=0), cpu
+        drawn = torch.arange(len(features)).repeat_interleave(self.draw(3).long())
+        return features.repeat_interleave(num_beams, dim=0), cpu, drawn, frames
 """,
         ),
     )
@@ -118,7 +123,19 @@ def _repeats(call: ast.Call, facts: Facts) -> Value | None:
     """The tensor that says how often; alone, it is the only argument."""
     subject = operand(call, facts)
     repeats = argument(call, position_after(call, subject, 1), "repeats")
+    if subject is not None and facts.value(subject).on_cpu:
+        return None
     if repeats is None:
         alone = len(call.args) + len(call.keywords) == 1 and subject in call.args
         repeats = subject if alone else None
-    return None if repeats is None else facts.value(repeats)
+    return None if repeats is None or _may_be_a_number(repeats, facts) else facts.value(repeats)
+
+
+def _may_be_a_number(repeats: ast.expr, facts: Facts) -> bool:
+    """Whether the repeats are a parameter that nothing says to be a tensor: mostly it is a number."""
+    function = facts.function(repeats)
+    if not isinstance(repeats, ast.Name) or function is None:
+        return False
+    arguments = function.node.args
+    bare = {given.arg for given in [*arguments.args, *arguments.kwonlyargs] if given.annotation is None}
+    return repeats.id in bare and _COUNTS.fullmatch(repeats.id) is None
