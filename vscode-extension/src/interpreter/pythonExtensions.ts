@@ -64,6 +64,8 @@ export interface SelectedEnvironment {
 export class PythonExtensions implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #watched = new Set<string>();
+  /** Those that have been waited for in vain, and may answer yet. */
+  readonly #silent = new Set<string>();
   readonly #subscriptions: vscode.Disposable[] = [this.#changed];
   #settling: NodeJS.Timeout | undefined;
 
@@ -87,13 +89,20 @@ export class PythonExtensions implements vscode.Disposable {
     return {
       source: provider.source,
       interpreter: async (resource) => {
+        if (this.#silent.has(provider.id)) {
+          return undefined;
+        }
         const asked = this.#ask(provider, resource);
         try {
           return await withinLimit(asked);
         } catch (error) {
           this.log.warn(`${provider.id} did not say which environment is selected: ${String(error)}`);
+          this.#silent.add(provider.id);
           // Ask again if it answers after all. That it failed is logged.
-          asked.then(() => this.#announce()).catch(() => undefined);
+          asked
+            .then(() => this.#announce())
+            .catch(() => undefined)
+            .finally(() => this.#silent.delete(provider.id));
           return undefined;
         }
       },
