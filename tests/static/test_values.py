@@ -332,6 +332,43 @@ MODULES = {
         "        a.unsqueeze(0)\n        return «a»",
         "tensor likely",
     ),
+    "an attribute that stays a tensor": (
+        """
+class Tracker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = torch.zeros(1, device="cuda")
+
+    def update(self, x):
+        self.seen = self.seen > self.limit(x)
+
+    def forward(self, x):
+        return «self.seen»
+""",
+        "tensor gpu",
+    ),
+    "an attribute that is also set to something unknown": (
+        """
+class Window:
+    def __init__(self):
+        self.memory = torch.zeros(3)
+
+    def load(self, state):
+        self.memory = state.memory
+
+    def last(self):
+        return «self.memory»
+""",
+        "tensor",
+    ),
+    "gradients of anything": (
+        """
+class Clip(nn.Module):
+    def forward(self, x):
+        return [«layer.grad» for layer in layers()]
+""",
+        "tensor likely",
+    ),
 }
 
 
@@ -438,8 +475,32 @@ DTYPES = {
     "torch.LongTensor([1])": "torch.int64",
     "torch.zeros(3).to(torch.float16)": "torch.float16",
     "torch.zeros(3, dtype=torch.int64).view(1, 3)": "torch.int64",
+    "torch.zeros(3, dtype=bool)": "torch.bool",
+    "torch.zeros(3, dtype=float)": "torch.float64",
     "torch.zeros(3)": None,
 }
+
+
+STARRED = "from helpers import *\n"
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    {
+        "«torch.zeros(3)»": "tensor cpu",
+        "«np.zeros(3)»": "ndarray",
+        "from other import torch\n«torch.zeros(3)»": "unknown",
+        "torch = load()\n«torch.zeros(3)»": "unknown",
+    }.items(),
+)
+def test_usual_names_that_a_star_import_can_have_bound(marked: str, expected: str) -> None:
+    facts, node = look(marked, STARRED)
+    assert (facts.value(node).kind.value + (" cpu" if facts.value(node).on_cpu else "")) == expected
+
+
+def test_what_is_written_through_indices_on_the_gpu_is_a_tensor_there() -> None:
+    facts, node = look(forward("assoc = self.make(x)\n«assoc»[x] = torch.arange(3)"))
+    assert facts.value(node).on_accelerator
 
 
 @pytest.mark.parametrize(("expression", "expected"), DTYPES.items())

@@ -162,6 +162,17 @@ def join_all(values: Sequence[Value]) -> Value | None:
     return joined
 
 
+def join_known(values: Sequence[Value]) -> Value | None:
+    """The same, where one that is not known is taken for another of the same kind: an attribute that is set
+    to a tensor stays one."""
+    known = [value for value in values if value.kind is not Kind.UNKNOWN or value.qualified is not None]
+    joined = join_all(known)
+    if joined is None or len(known) == len(values) or joined.kind not in (Kind.TENSOR, Kind.MODULE):
+        return join_all(values)
+    on_accelerator = joined.place in (Place.ACCELERATOR, Place.LIKELY_ACCELERATOR)
+    return Value(joined.kind, Place.LIKELY_ACCELERATOR if on_accelerator else Place.UNKNOWN)
+
+
 def combine(operands: Iterable[Value]) -> Value:
     """What an operation on operands gives: a tensor if one of them is, on the device that they share."""
     operands = list(operands)

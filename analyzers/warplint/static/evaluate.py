@@ -153,6 +153,8 @@ class Evaluator(ABC):
             return self.placed(domain.tensor(base.place))
         if base.kind is Kind.NDARRAY:
             return python.ARRAY_ATTRIBUTES.get(name, domain.NUMBER)
+        if name == "grad" and base.kind is Kind.UNKNOWN and base.qualified is None:
+            return self.placed(domain.tensor())
         return _BY_NAME.get(name, UNKNOWN)
 
     def _tensor_attribute(self, base: Value, name: str) -> Value:

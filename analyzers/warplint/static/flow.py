@@ -59,8 +59,10 @@ class Flow(Evaluator):
                 env[name] = Binding(value, (source,))
                 self.attributes.add(target.attr)
         elif isinstance(target, ast.Subscript):
-            self.value(target.value, env)
-            self.value(target.slice, env)
+            held, index = self.value(target.value, env), self.value(target.slice, env)
+            if held.kind is Kind.UNKNOWN and index.on_accelerator:
+                # Only a tensor can be indexed with a tensor on the accelerator.
+                self.values[target.value] = domain.tensor(index.place, index.like)
 
     def _bind_name(self, name: str, value: Value, source: ast.expr, env: Env) -> None:
         if name in self.likes and value.like != name:

@@ -17,7 +17,7 @@ from warplint.static.index import Index
 from warplint.static.names import canonical
 from warplint.static.questions import Answers, Asking, Question, fact, followed_fact, question, silent_fact
 from warplint.static.role import Role
-from warplint.static.roles import MODULE
+from warplint.static.roles import MODULE, is_construction
 from warplint.static.tables import torch_functions
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import FunctionNode, has_decorator
@@ -156,7 +156,9 @@ class Knowledge(Asking):
         return unit
 
     def _unit(self, outermost: FunctionOutline | None) -> Unit | None:
-        with self.working(outermost) as may_run:
+        # Much rests on what constructors set.
+        further = 1 if outermost is not None and is_construction(outermost) else 0
+        with self.working(outermost, further) as may_run:
             if not may_run:
                 return None
             with self.listening() as asked:
@@ -253,7 +255,7 @@ class Knowledge(Asking):
             is_property = has_decorator(method.node, "property", "cached_property")
             return self._returned(qualified, ()) if is_property else Value(Kind.CALLABLE, qualified=qualified)
         for found in lineage:
-            value = domain.join_all(list(self._stored(found, name)))
+            value = domain.join_known(list(self._stored(found, name)))
             if value is not None:
                 return _from_outside(value, self.class_role(lineage[0]) == MODULE)
         return UNKNOWN

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from warplint.static.blocks import Import
 from warplint.static.outline import Outline, imported
-from warplint.static.tables.frameworks import SPELLINGS
+from warplint.static.tables.frameworks import SPELLINGS, USUAL_ALIASES
 from warplint.static.tree import FunctionNode, walk_scope
 
 Scoped = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -98,10 +98,17 @@ def module_scope(outlines: Iterable[Outline]) -> Scope:
                 imports.setdefault(item.alias, item.target)
         for name, statements in outline.globals.items():
             assigned.setdefault(name, []).extend(statements)
+    if "*" in imports:
+        imports = {**_handed_on(assigned), **imports}
     usable = {
         alias: target for alias, target in imports.items() if all(map(_is_fallback, assigned.get(alias, ())))
     }
     return Scope(frozenset(assigned) | imports.keys(), usable)
+
+
+def _handed_on(assigned: Mapping[str, list[ast.stmt]]) -> dict[str, str]:
+    """What ``from helpers import *`` most likely binds beside the helpers: the usual names of libraries."""
+    return {alias: target for alias, target in USUAL_ALIASES.items() if alias not in assigned}
 
 
 def _is_fallback(statement: ast.stmt) -> bool:
@@ -114,4 +121,7 @@ def aliases(imports: Iterable[Import]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for item in imports:
         found.setdefault(item.alias, set()).add(item.target)
+    if "*" in found:
+        for alias, target in USUAL_ALIASES.items():
+            found.setdefault(alias, {target})
     return found

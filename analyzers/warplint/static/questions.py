@@ -161,10 +161,13 @@ class Asking:
             self._work = work
 
     @contextmanager
-    def working(self, part: object) -> Iterator[bool]:
-        """Mark a part as being worked on; False where it already is, or where functions lead too deep."""
+    def working(self, part: object, further: int = 0) -> Iterator[bool]:
+        """Mark a part as being worked on; False where it already is, or where functions lead too deep.
+
+        ``further`` is how much deeper than others this part is worth going.
+        """
         running = self._work.running
-        if part in running or len(running) >= _MAX_DEPTH:
+        if part in running or len(running) >= _MAX_DEPTH + further:
             self._work.is_incomplete = True
             yield False
             return

@@ -9,6 +9,7 @@ from warplint.static import domain, moves, tensor_methods
 from warplint.static.arguments import Given
 from warplint.static.tables import torch_factories, torch_functions, torch_methods
 from warplint.static.tables.torch_factories import Shape
+from warplint.static.tree import last_name
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
@@ -131,12 +132,20 @@ def made(given: Given, place: Place, like: str | None, ndim: int | None, dtype: 
             place, like, device = target.place, target.like, target.device
     elif given.has_unpacking:
         place, like = Place.UNKNOWN, None
-    wanted = given.named.get("dtype")
+    wanted = given.keyword("dtype")
     if wanted is not None:
-        dtype = wanted.constant if isinstance(wanted.constant, str) else None
+        dtype = _dtype(*wanted)
     tensor = domain.tensor(place, like, ndim, dtype, device)
     pinned = given.named.get("pin_memory")
     return tensor.with_(pinned=True) if pinned is not None and pinned.constant is True else tensor
+
+
+def _dtype(node: ast.expr, value: Value) -> str | None:
+    """The element type that an argument names; Python's own types stand for those of torch."""
+    if isinstance(value.constant, str):
+        return value.constant
+    is_python = isinstance(node, ast.Name) and value.kind is Kind.UNKNOWN and value.qualified is None
+    return torch_factories.PYTHON_DTYPES.get(last_name(node)) if is_python else None
 
 
 _FIXED_NDIM = {Shape.SCALAR: 0, Shape.VECTOR: 1, Shape.MATRIX: 2}

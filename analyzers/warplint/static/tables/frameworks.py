@@ -28,3 +28,13 @@ SPELLINGS = {
     "transformers.modeling_utils": "transformers",
 }
 """Longer import paths, with what we write instead."""
+
+USUAL_ALIASES = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "np": "numpy",
+    "DataLoader": "torch.utils.data.DataLoader",
+    "Dataset": "torch.utils.data.Dataset",
+}
+"""What nearly every program calls these, where only ``from helpers import *`` can have bound them."""

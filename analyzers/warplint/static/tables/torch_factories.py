@@ -84,6 +84,14 @@ LEGACY = {
 }
 """CPU constructors that take no CUDA device, with their dtype; their twins are under ``torch.cuda``."""
 
+PYTHON_DTYPES = {
+    "bool": "torch.bool",
+    "int": "torch.int64",
+    "float": "torch.float64",
+    "complex": "torch.complex128",
+}
+"""Python's types as ``dtype``."""
+
 LIKE_FACTORIES = frozenset(
     {
         "torch.zeros_like",
