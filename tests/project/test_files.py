@@ -27,7 +27,7 @@ def found(root: Path, *paths: Path, force_exclude: bool = False) -> list[str]:
 
 def test_python_files_by_name_depth_first(tmp_path: Path) -> None:
     make(tmp_path, "b.py", "a/z.py", "a/b/c.pyi", "a.py", "c.pyw", "d.txt", "e.ipynb", "a/README", "py")
-    assert found(tmp_path) == ["a/b/c.pyi", "a/z.py", "a.py", "b.py", "c.pyw"]
+    assert found(tmp_path) == ["a/b/c.pyi", "a/z.py", "a.py", "b.py", "c.pyw", "e.ipynb"]
 
 
 def test_default_excludes(tmp_path: Path) -> None:

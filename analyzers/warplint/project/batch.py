@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from warplint.project.builtin import UNPARSABLE, UNREADABLE, BuiltIn
 from warplint.project.config import Config
+from warplint.project.document import Document, document, presented
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import FileResult
 from warplint.project.rewrite import RewriteError, rewrite
@@ -141,52 +142,75 @@ def _check_file(target: Target, work: Work) -> FileResult:
             source = SourceText("", target.path)
             return _refused(UNREADABLE, error.strerror or str(error), source, 0, target.config)
     result = _check_bytes(target, target.data, work)
-    written = result.source.encode() if result.original is not None else target.data
-    return replace(result, bytes=written)
+    return result if result.bytes is not None else replace(result, bytes=target.data)
 
 
 def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     path = target.path
     try:
-        source = SourceText.decode(data, path)
+        read = document(data, path)
     except SourceError as error:
         salvaged = SourceText.salvage(data, path)
         place = len(data[: error.offset].decode("utf-8", "replace"))
         return _refused(UNPARSABLE, str(error), salvaged, place, target.config)
     engine = _engine(target.config)
-    if work.mode is Mode.CHECK:
-        checked = engine.check(source)
-        result = FileResult(path, source, checked.findings, checked.notices)
-        if work.cache and target.data is None:
-            from warplint.project import cache as results
+    if work.mode is not Mode.CHECK:
+        return _changed(engine, read, target, data, work)
+    result = _checked(engine, read, read.code)
+    if work.cache and target.data is None:
+        from warplint.project import cache as results
 
-            results.remember(target, data, result)
-        return result
-    return _fix(engine, source, data, work, work.mode is not Mode.DIFF and target.data is None)
+        results.remember(target, data, result)
+    return result
 
 
-def _fix(engine: Engine, source: SourceText, data: bytes, work: Work, write: bool) -> FileResult:
-    checked = engine.check(source)
-    unchanged = FileResult(source.path, source, checked.findings, checked.notices)
+def _checked(engine: Engine, read: Document, code: SourceText) -> FileResult:
+    """What is found in a document's code, or in a changed version of it."""
+    checked = engine.check(code)
+    findings = [*_faults(engine, read), *checked.findings]
+    findings.sort(key=lambda finding: (finding.span, finding.code))
+    return presented(read, FileResult(code.path, code, tuple(findings), checked.notices))
+
+
+def _faults(engine: Engine, read: Document) -> list[Finding]:
+    """One WL001 for a document with parts that cannot be parsed."""
+    faults = read.faults()
+    if not faults or engine.config.selection_for(read.code.path).ignores(UNPARSABLE.code):
+        return []
+    span, message = faults[0]
+    message += f" ({len(faults) - 1} more such in this file)" if len(faults) > 1 else ""
+    severity = engine.config.severity_of(UNPARSABLE.code, UNPARSABLE.severity)
+    return [Finding(UNPARSABLE.code, UNPARSABLE.name, message, span, severity=severity)]
+
+
+def _changed(engine: Engine, read: Document, target: Target, data: bytes, work: Work) -> FileResult:
+    """The result of fixing or silencing, and the file written where that is wanted."""
+    unchanged = _checked(engine, read, read.code)
+    before = engine.check(read.code)
     change = _silenced if work.mode is Mode.SILENCE else _mended
-    text, count = change(engine, checked, work)
-    if text == source.text:
+    text, count = change(engine, before, work)
+    if text == read.code.text:
         return unchanged
-    fixed = SourceText(text, source.path, source.encoding)
-    after = engine.check(fixed)
+    code = SourceText(text, read.code.path, read.code.encoding)
     try:
-        if work.mode is Mode.SILENCE and not _only_silenced(checked, after):
+        if work.mode is Mode.SILENCE and not _only_silenced(before, engine.check(code)):
             raise RewriteError("a comment would not silence what is found in it")
-        encoded = fixed.encode()
-        if source.encode() != data:
+        encoded = read.encode(text)
+        if read.encode(read.code.text) != data:
             # Some codecs have several byte forms for one text, so that a rewrite would touch every line.
-            raise RewriteError(f"its encoding, {source.encoding}, does not give the same bytes back")
-        if write:
-            rewrite(source.path, data, encoded)
+            raise RewriteError(f"its encoding, {code.encoding}, does not give the same bytes back")
+        if work.mode is not Mode.DIFF and target.data is None:
+            rewrite(target.path, data, encoded)
     except (RewriteError, SourceError) as error:
         verb = "silenced" if work.mode is Mode.SILENCE else "fixed"
         return replace(unchanged, error=f"not {verb}: {error}")
-    return FileResult(source.path, fixed, after.findings, after.notices, count, original=source)
+    result = _checked(engine, read, code)
+    return replace(
+        result,
+        fixed=count,
+        original=unchanged.source,
+        bytes=encoded if target.data is not None else None,
+    )
 
 
 def _mended(engine: Engine, checked: Checked, work: Work) -> tuple[str, int]:

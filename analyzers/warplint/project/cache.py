@@ -21,6 +21,7 @@ from typing import Any
 
 import warplint
 from warplint.project.config import Config
+from warplint.project.document import document
 from warplint.project.files import Target
 from warplint.project.notices import Notice
 from warplint.project.result import FileResult
@@ -151,11 +152,14 @@ def _payload(result: FileResult) -> bytes:
 
 
 def _result(path: Path, data: bytes, held: Mapping[str, Any]) -> FileResult:
+    read = document(data, path)
+    source, cells = read.shown(read.code.text)
     return FileResult(
         path,
-        SourceText.decode(data, path),
+        source,
         tuple(_finding(*row) for row in held["findings"]),
         tuple(Notice(Span(start, end), message) for start, end, message in held["notices"]),
+        cells=cells,
     )
 
 

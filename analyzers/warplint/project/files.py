@@ -10,7 +10,7 @@ from pathlib import Path
 from warplint.project.config import Config, config_in
 from warplint.project.gitignore import NOTHING_IGNORED, Gitignores
 
-SUFFIXES = (".py", ".pyi", ".pyw")
+SUFFIXES = (".py", ".pyi", ".pyw", ".ipynb")
 """What is checked inside a folder, as ruff has it; a file that is named is checked whatever its suffix."""
 
 EDITOR_LOCK = ".#"

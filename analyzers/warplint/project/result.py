@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 from pathlib import Path
 
 from warplint.project.notices import Notice
+from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding
 
@@ -30,7 +32,8 @@ class FileResult:
     ``source`` is the text that the findings' spans count in: after fixes. ``original`` is the text before
     them, where it differs. ``fixed`` counts the findings mended. ``error`` says in a sentence what went wrong
     in Warplint itself, or kept a fix from being written; ``traceback`` is then for its developers. ``bytes``
-    is what standard input holds after fixes; None for what stands in a file.
+    is what standard input holds after fixes; None for what stands in a file. In a notebook ``cells`` are the
+    lines of ``source`` above each cell, with the cell's number.
     """
 
     path: Path
@@ -42,6 +45,7 @@ class FileResult:
     error: str | None = None
     traceback: str | None = None
     bytes: bytes | None = None
+    cells: tuple[tuple[int, int], ...] = ()
 
     @property
     def shown_path(self) -> str:
@@ -51,7 +55,27 @@ class FileResult:
     def place(self, offset: int) -> Place:
         """Where a character of ``source`` stands for people."""
         position = self.source.position(offset)
-        return Place(position.line, position.column)
+        if not self.cells:
+            return Place(position.line, position.column)
+        index = self._cell_index(position.line)
+        above, number = self.cells[index]
+        return Place(position.line - above, position.column, number)
+
+    def excerpt(self, span: Span) -> tuple[SourceText, Span]:
+        """The text to show round a range, and the range in it: the file, or in a notebook the cell."""
+        if not self.cells:
+            return self.source, span
+        index = self._cell_index(self.source.position(span.start).line)
+        starts = self.source.line_starts
+        start = starts[self.cells[index][0]]
+        following = self.cells[index + 1 : index + 2]
+        end = starts[following[0][0] - 1] - 1 if following else len(self.source.text)
+        cell = SourceText(self.source.text[start:end], self.path)
+        return cell, Span(span.start - start, min(span.end, end) - start)
+
+    def _cell_index(self, line: int) -> int:
+        """Which of ``cells`` a line stands in; the line above a cell counts to the one before it."""
+        return max(bisect.bisect_left(self.cells, (line, 0)) - 1, 0)
 
     def where(self, offset: int) -> str:
         """Path, line and column, joined by colons."""

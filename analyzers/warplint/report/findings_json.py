@@ -13,7 +13,10 @@ SUMMARY = False
 
 
 def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> Iterator[str]:
-    """Lines and columns count from 1, columns in characters; the end is the first column after the range."""
+    """Lines and columns count from 1, columns in characters; the end is the first column after the range.
+
+    In a notebook there is also the cell, from 1, and lines count in it.
+    """
     separator = "[\n "
     for result in results:
         for finding in result.findings:
@@ -27,6 +30,7 @@ def _as_object(result: FileResult, finding: Finding) -> dict[str, object]:
     end = result.place(finding.span.end)
     return {
         "path": result.shown_path,
+        **({} if start.cell is None else {"cell": start.cell}),
         "line": start.line,
         "column": start.column,
         "end_line": end.line,

@@ -32,7 +32,7 @@ def _lines(result: FileResult, finding: Finding, style: Style, unsafe_fixes: boo
     level = "" if finding.severity in FAILING else f" ({finding.severity.value})"
     yield f"{style.code(finding.code)} {finding.name}{level}{mark}: {style.strong(finding.message)}"
     yield f" {style.frame('-->')} {result.where(finding.span.start)}"
-    yield from frame(result.source, finding.span, style)
+    yield from frame(*result.excerpt(finding.span), style)
     for related in finding.related:
         yield f"{style.frame('note:')} {result.where(related.span.start)}: {related.message}"
     if doubt := _doubt(finding):
