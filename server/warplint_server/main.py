@@ -57,6 +57,8 @@ def serve(poll_s: float = POLL_S) -> int:
     ``poll_s`` is how often folders are looked at where no file events arrive.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=LOG_FORMAT)
+    # It warns of every request that is cancelled just after it was answered: with each quick keystroke.
+    logging.getLogger("pygls.protocol.json_rpc").setLevel(logging.ERROR)
     server = WarplintServer(poll_s)
     for method, handler in SYNC.items():
         server.protocol.fm.add_builtin_feature(method, partial(handler, server))

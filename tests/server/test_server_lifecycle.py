@@ -145,6 +145,19 @@ async def test_what_programs_print_does_not_reach_the_protocol(project: Path) ->
         assert len(await session.diagnostics(session.open(project / "model.py", ROTARY))) == 1
 
 
+async def test_an_answer_that_is_cancelled_too_late_is_no_warning() -> None:
+    late = '{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 7}}'
+    done = subprocess.run(
+        SERVER,
+        input=f"Content-Length: {len(late)}\r\n\r\n{late}",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.stderr == ""
+
+
 async def test_without_pygls_the_command_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import importlib.util, sys\n"
