@@ -69,19 +69,9 @@ export class Workbench {
 
   // Commands and files
 
+  /** Run a command by its title in the palette. */
   async command(title: string): Promise<void> {
     await this.#choose("F1", `>${title}`, title);
-  }
-
-  /** The titles that the command palette offers for `words`. */
-  async offered(words: string): Promise<string[]> {
-    const box = await this.#quickInput("F1");
-    await box.fill(`>${words}`);
-    const rows = this.page.locator(".quick-input-list .monaco-list-row");
-    await rows.first().waitFor();
-    const titles = await rows.locator(".label-name").allInnerTexts();
-    await this.press("Escape");
-    return titles.map(plain);
   }
 
   async openFile(name: string): Promise<void> {
@@ -119,7 +109,11 @@ export class Workbench {
       return false;
     });
     await this.press("Enter");
-    await box.waitFor({ state: "hidden" });
+    // A command may ask for something in the same box.
+    await until(
+      `${title} to be chosen`,
+      async () => !(await box.isVisible()) || (await box.inputValue()) !== words,
+    );
   }
 
   async #quickInput(key: string): Promise<Locator> {

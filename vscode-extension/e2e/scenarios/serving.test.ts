@@ -9,6 +9,7 @@ import { Workspace } from "../lib/workspace.ts";
 
 const FILE = "yellow.py";
 const PYTHON = { "warplint.server.interpreter": "/usr/bin/python3" };
+const LIST_PAGE_PX = 400;
 const START_MS = 60_000;
 
 const step = story("serving", {
@@ -57,7 +58,14 @@ step("VS Code says how long activation took", async ({ window }) => {
   await window.command("Developer: Show Running Extensions");
   const rows = window.page.locator(".monaco-list-row", { hasText: "Activation:" });
   const row = rows.filter({ has: window.page.getByText("Warplint", { exact: true }) });
-  const took = await until("the time", async () => /Activation: (\d+ ?ms)/.exec(await reads(row))?.[1]);
+  await rows.first().hover();
+  const took = await until("the time", async () => {
+    const time = /Activation: (\d+ ?ms)/.exec(await reads(row))?.[1];
+    if (time === undefined) {
+      await window.page.mouse.wheel(0, LIST_PAGE_PX); // the slowest come first
+    }
+    return time;
+  });
   await window.press("Escape");
   await row.waitFor({ state: "detached" });
   return `activation took ${took}`;
