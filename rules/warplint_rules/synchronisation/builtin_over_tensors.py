@@ -30,7 +30,7 @@ class BuiltinOverTensors(Rule):
 
     - outside code that runs every step, in set-up and in data sets;
     - for Python numbers, sizes, NumPy arrays and CPU tensors;
-    - for `sum`, `abs` and whatever builds no truth value;
+    - for `sum`, `abs` and whatever builds no truth value, and in optimizers, whose counters are numbers;
     - when the engine cannot tell that the arguments are tensors.
 
     ## Fix safety
@@ -49,7 +49,6 @@ class BuiltinOverTensors(Rule):
     wants = wants(calls=MATHS, builtins=COMPARING)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -104,6 +103,23 @@ class Scale(nn.Module):
 """,
         ),
         Example(
+            "An optimizer's step counter.",
+            """\
+import math
+
+import torch
+
+
+class Descent(torch.optim.Optimizer):
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                state["step"] += 1
+                parameter.data.add_(parameter.grad, alpha=-math.sqrt(state["step"]))
+""",
+        ),
+        Example(
             "A sum, and torch's own functions.",
             """\
 import torch
@@ -136,6 +152,8 @@ class Order(nn.Module):
         assert isinstance(node, ast.Call)
         if not node.args or any(given.arg == "key" for given in node.keywords) or not counts(node, facts):
             return None
+        if _counts_steps(node, facts):
+            return None
         values = [facts.value(argument) for argument in node.args]
         is_builtin = isinstance(node.func, ast.Name) and node.func.id in COMPARING
         if is_builtin and len(values) == 1:
@@ -148,6 +166,12 @@ class Order(nn.Module):
             read,
             f"`{short(node)}` {host_waits(node, facts)}, once for each tensor it looks at. {_advice(node)}",
         )
+
+
+def _counts_steps(call: ast.Call, facts: Facts) -> bool:
+    """Whether an optimizer computes with its counters, which are Python numbers in most."""
+    function = facts.function(call)
+    return function is not None and function.class_role == "optimizer"
 
 
 def _element(value: Value) -> Value:
