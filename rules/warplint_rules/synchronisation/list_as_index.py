@@ -41,7 +41,6 @@ class ListAsIndex(Rule):
     wants = wants(subscripts=True)
     proof = Signature(At.LINE, Metric.PAGEABLE_COPY)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

@@ -49,7 +49,6 @@ class TensorAsSize(Rule):
     wants = wants(calls=FACTORIES, methods=METHODS, builtins=BUILTINS)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
