@@ -46,12 +46,14 @@ class Mode(enum.Enum):
 class Work:
     """How each file is treated; with ``unsafe``, fixes that may change behaviour count too.
 
-    With ``cache``, what an earlier run found in an unchanged file is not looked for again.
+    With ``cache``, what an earlier run found in an unchanged file is not looked for again. With ``timed``,
+    results say how long each rule took.
     """
 
     mode: Mode = Mode.CHECK
     unsafe: bool = False
     cache: bool = False
+    timed: bool = False
 
     @property
     def fixes(self) -> frozenset[Applicability]:
@@ -153,10 +155,13 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
         salvaged = SourceText.salvage(data, path)
         place = len(data[: error.offset].decode("utf-8", "replace"))
         return _refused(UNPARSABLE, str(error), salvaged, place, target.config)
-    engine = _engine(target.config)
+    engine = _engine(target.config, work.timed)
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
+    engine.rule_seconds.clear()
     result = _checked(engine, read, read.code)
+    if work.timed:
+        return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))
     if work.cache and target.data is None:
         from warplint.project import cache as results
 
@@ -250,11 +255,11 @@ def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, con
 
 
 @cache
-def _engine(config: Config) -> Engine:
+def _engine(config: Config, timed: bool = False) -> Engine:
     # Imported here because what is in the cache is told without it.
     from warplint.project.engine import Engine
 
-    return Engine(config.root, config, unused=True)
+    return Engine(config.root, config, unused=True, timed=timed)
 
 
 def _start_worker() -> None:

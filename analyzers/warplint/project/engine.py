@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
 from warplint.project.catalogue import catalogue
@@ -43,8 +45,8 @@ class Checked:
 class Engine:
     """The rules of one configuration, and the captures of one project root."""
 
-    def __init__(self, root: Path, config: Config, *, unused: bool = False) -> None:
-        """``unused`` reports comments that silence nothing (WL003).
+    def __init__(self, root: Path, config: Config, *, unused: bool = False, timed: bool = False) -> None:
+        """``unused`` reports comments that silence nothing (WL003); ``timed`` fills ``rule_seconds``.
 
         Raises ConfigError when the configuration names a rule that does not exist.
         """
@@ -52,7 +54,10 @@ class Engine:
         self._reports_unused = unused
         self._catalogue = catalogue()
         self.config = self._catalogue.understood(config)
-        self._analyzer = Analyzer(self._catalogue.rules, root)
+        self.rule_seconds: defaultdict[str, float] = defaultdict(float)
+        """How long each rule has taken, by code."""
+        rules = self._catalogue.rules
+        self._analyzer = Analyzer(_timed(rules, self.rule_seconds) if timed else rules, root)
         self._newest = NewestProfile(root)
 
     @classmethod
@@ -179,6 +184,12 @@ def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:
     first, others = analysis.broken[0], len(analysis.broken) - 1
     message = first.message + (f" ({others} more such in this file)" if others else "")
     return [Finding(UNPARSABLE.code, UNPARSABLE.name, message, first.span)]
+
+
+def _timed(rules: Sequence[Rule], seconds: defaultdict[str, float]) -> list[Rule]:
+    from warplint.project.timing import TimedRule
+
+    return [cast("Rule", TimedRule(rule, seconds)) for rule in rules]
 
 
 def _as_finding(unused: Unused) -> Finding:

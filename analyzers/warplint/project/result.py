@@ -33,7 +33,8 @@ class FileResult:
     them, where it differs. ``fixed`` counts the findings mended. ``error`` says in a sentence what went wrong
     in Warplint itself, or kept a fix from being written; ``traceback`` is then for its developers. ``bytes``
     is what standard input holds after fixes; None for what stands in a file. In a notebook ``cells`` are the
-    lines of ``source`` above each cell, with the cell's number.
+    lines of ``source`` above each cell, with the cell's number. ``rule_seconds`` are how long rules took, by
+    code, where that was measured.
     """
 
     path: Path
@@ -46,6 +47,7 @@ class FileResult:
     traceback: str | None = None
     bytes: bytes | None = None
     cells: tuple[tuple[int, int], ...] = ()
+    rule_seconds: tuple[tuple[str, float], ...] = ()
 
     @property
     def shown_path(self) -> str:

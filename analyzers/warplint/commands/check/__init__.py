@@ -17,6 +17,7 @@ from warplint.project.batch import Mode, Work, check_files
 from warplint.project.config import ConfigError
 from warplint.project.files import Target, Unreadable
 
+COUNTED = ("text", "json")
 WRITING = frozenset({Mode.FIX, Mode.SILENCE})
 
 __all__ = ["add_parser", "run"]
@@ -49,9 +50,16 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
     if not items:
         say("warning: no Python files under the given paths")
     mode = _mode(args)
-    results = check_files(
-        items, Work(mode, args.unsafe_fixes, cache=mode is Mode.CHECK and args.cache), args.jobs
+    work = Work(
+        mode,
+        args.unsafe_fixes,
+        # What is remembered took no time.
+        cache=args.cache and mode is Mode.CHECK and not args.statistics,
+        timed=args.statistics,
     )
+    results = check_files(items, work, args.jobs)
+    if args.statistics:
+        return output.print_statistics(results, stream, args)
     if args.write_baseline:
         return output.write_baseline(results, args)
     if args.diff:
@@ -83,6 +91,8 @@ def _misuse(args: argparse.Namespace) -> str | None:
         return "--write-baseline needs --baseline FILE, the file to write"
     if args.baseline is not None and _mode(args) is not Mode.CHECK:
         return "--baseline is for checking: without --fix, --diff and --add-ignore"
+    if args.statistics and (args.baseline or _mode(args) is not Mode.CHECK or args.format not in COUNTED):
+        return "--statistics counts what is found: as text or json, without fixes or a baseline"
     missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
     return f"no such file or folder: {', '.join(missing)}" if missing else None
 

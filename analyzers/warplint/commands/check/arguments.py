@@ -104,6 +104,11 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
         "--format", choices=formats.names(), default="text", help="how findings are printed (default: text)"
     )
     group.add_argument(
+        "--statistics",
+        action="store_true",
+        help="print how often each rule fires and how long it takes, in place of findings",
+    )
+    group.add_argument(
         "-o", "--output-file", type=Path, metavar="FILE", help="write there in place of standard output"
     )
     group.add_argument("--exit-zero", action="store_true", help="end with 0 also when there are findings")

@@ -35,6 +35,15 @@ def print_findings(results: Iterable[FileResult], stream: TextIO, args: argparse
     return _status(tally, tally.failing > 0, args)
 
 
+def print_statistics(results: Iterable[FileResult], stream: TextIO, args: argparse.Namespace) -> int:
+    from warplint.report import statistics
+
+    tally = summary.Tally()
+    counts = statistics.counted(with_remarks(tally.counting(results)))
+    stream.writelines([statistics.as_json(counts)] if args.format == "json" else statistics.table(counts))
+    return _status(tally, tally.failing > 0, args)
+
+
 def write_baseline(results: Iterable[FileResult], args: argparse.Namespace) -> int:
     """Take what is found into the baseline. Raises BaselineError."""
     from warplint.project.baseline import Baseline

@@ -1,0 +1,64 @@
+"""How often each rule fires, and what deciding that takes."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from warplint.project.catalogue import catalogue
+from warplint.project.result import FileResult
+from warplint.static.finding import Applicability
+
+
+@dataclass(slots=True)
+class RuleCount:
+    """One rule over the files of a run."""
+
+    code: str
+    name: str = ""
+    findings: int = 0
+    fixable: int = 0
+    seconds: float = 0.0
+
+
+def counted(results: Iterable[FileResult]) -> list[RuleCount]:
+    """The rules that found something, the most frequent first, and then those that looked in vain."""
+    counts: defaultdict[str, RuleCount] = defaultdict(lambda: RuleCount(""))
+    seconds: defaultdict[str, float] = defaultdict(float)
+    names = {entry.code: entry.name for entry in catalogue().entries}
+    for result in results:
+        for finding in result.findings:
+            count = counts[finding.code]
+            count.findings += 1
+            count.fixable += finding.fix is not Applicability.NONE
+        for code, spent in result.rule_seconds:
+            seconds[code] += spent
+    for code in {*counts, *seconds}:
+        counts[code].code, counts[code].name = code, names[code]
+        counts[code].seconds = seconds[code]
+    return sorted(counts.values(), key=lambda count: (-count.findings, -count.seconds, count.code))
+
+
+def table(counts: Iterable[RuleCount]) -> Iterator[str]:
+    """A line with its end for each rule."""
+    yield "findings  fixable  time (ms)  rule\n"
+    for count in counts:
+        figures = f"{count.findings:8}  {count.fixable:7}  {count.seconds * 1000:9.1f}"
+        yield f"{figures}  {count.code} {count.name}\n"
+
+
+def as_json(counts: Iterable[RuleCount]) -> str:
+    """A list with an object for each rule."""
+    rows = [
+        {
+            "code": count.code,
+            "name": count.name,
+            "findings": count.findings,
+            "fixable": count.fixable,
+            "seconds": round(count.seconds, 6),
+        }
+        for count in counts
+    ]
+    return json.dumps(rows, indent=1) + "\n"
