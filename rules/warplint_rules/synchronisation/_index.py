@@ -57,11 +57,10 @@ def _reads_as_mask(part: ast.expr) -> bool:
 def indexed(subscript: ast.Subscript, facts: Facts) -> Value | None:
     """The tensor on the GPU that is indexed; None where it may be something else.
 
-    What is indexed with a boolean tensor on the GPU can only be a tensor there.
+    What is indexed with a tensor on the GPU can only be a tensor there.
     """
     value = facts.value(subscript.value)
     if value.on_accelerator:
         return value
-    parts = (facts.value(part) for part in index_parts(subscript))
-    is_tensor = any(part.on_accelerator and part.dtype == "torch.bool" for part in parts)
+    is_tensor = any(facts.value(part).on_accelerator for part in index_parts(subscript))
     return facts.value(subscript) if value.kind is Kind.UNKNOWN and is_tensor else None
