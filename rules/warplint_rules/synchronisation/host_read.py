@@ -3,12 +3,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from warplint.static.facts import Facts, Role, UseKind
-from warplint.static.finding import Confidence, Hotness
+from warplint.static.facts import Facts, UseKind
+from warplint.static.finding import Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint.static.values import Place
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._loops import Loop, loops_around
+from warplint_rules.synchronisation._waiting import counts, short, waiting
 
 NUMBER_READS = {"item", "tolist"}
 """Methods that hand a tensor's content to Python."""
@@ -19,11 +19,6 @@ TEXTS = {"print", "repr", "str"}
 HOST_WORK = {"step", "decode", "batch_decode", "convert_ids_to_tokens"}
 """Methods that need their arguments on the host: those of simulations and tokenizers."""
 CONVERSIONS = {UseKind.HOST, UseKind.OTHER}
-QUIET_ROLES = {Role.SETUP, Role.DATA}
-"""Code that is not part of a step, or works on the host anyway."""
-
-SHOWN = 40
-"""Characters of an expression that a message quotes."""
 
 
 class HostReadInHotLoop(Rule):
@@ -391,19 +386,14 @@ def run_epoch(model, loader, optimizer):
     )
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
-        if facts.hotness(node) is not Hotness.STEP:
-            return None
-        function = facts.function(node)
-        if function is not None and function.role in QUIET_ROLES:
+        if not counts(node, facts):
             return None
         read = next(
             (operand for operand in _operands(node, facts) if facts.value(operand).on_accelerator), None
         )
         if read is None or _is_needed(node, facts):
             return None
-        proven = facts.value(read).place is Place.ACCELERATOR
-        confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
-        return Verdict(_shown(node, facts), _message(node, read, facts), confidence)
+        return waiting(_shown(node, facts), facts.value(read), _message(node, read, facts))
 
 
 def _operands(node: ast.expr, facts: Facts) -> Iterator[ast.expr]:
@@ -465,9 +455,9 @@ def _is_needed(node: ast.expr, facts: Facts) -> bool:
 
 def _reaches(node: ast.expr, methods: set[str], facts: Facts) -> bool:
     """Whether a value goes into a call of one of the methods, through names and conversions on the host."""
-    waiting, seen = [node], {node}
-    while waiting:
-        for use in facts.uses(waiting.pop()):
+    pending, seen = [node], {node}
+    while pending:
+        for use in facts.uses(pending.pop()):
             call = use.node
             if not isinstance(call, ast.Call) or call in seen:
                 continue
@@ -475,7 +465,7 @@ def _reaches(node: ast.expr, methods: set[str], facts: Facts) -> bool:
                 return True
             seen.add(call)
             if use.kind in CONVERSIONS:
-                waiting.append(call)
+                pending.append(call)
     return False
 
 
@@ -489,7 +479,7 @@ def _is_inside_a_step(loop: Loop, facts: Facts) -> bool:
 
 
 def _message(node: ast.expr, read: ast.expr, facts: Facts) -> str:
-    what = f"`{_short(node)}`" if node is not read else f"The test of `{_short(node)}`"
+    what = f"`{short(node)}`" if node is not read else f"The test of `{short(node)}`"
     return (
         f"{what} makes the host wait {facts.why_hot(node)} for all the work queued on the GPU (3% of a small "
         f"model's step on an H200). {_advice(node, read, facts)}"
@@ -497,7 +487,7 @@ def _message(node: ast.expr, read: ast.expr, facts: Facts) -> str:
 
 
 def _advice(node: ast.expr, read: ast.expr, facts: Facts) -> str:
-    value = _short(read)
+    value = short(read)
     if node is read:
         return "Decide on the GPU with `torch.where`, or test every N steps."
     if any(_is_inside_a_step(loop, facts) for loop in loops_around(node, facts)):
@@ -505,8 +495,3 @@ def _advice(node: ast.expr, read: ast.expr, facts: Facts) -> str:
     if _is_array_read(node):
         return f"Keep `{value}` on the GPU and copy it once, after the loop."
     return f"Keep `{value}` as a tensor (`.detach()`) and read it every N steps or after the loop."
-
-
-def _short(node: ast.expr) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
