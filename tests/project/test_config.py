@@ -40,6 +40,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect-gitignore = false
         extend-exclude = ["third_party/apex"]
         per-file-ignores = { "tests/*" = ["WL2"] }
+        packs = ["team_rules"]
         """,
     )
     assert load_config(tmp_path / "pkg") == Config(
@@ -55,6 +56,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         respect_gitignore=False,
         extend_exclude=("third_party/apex",),
         per_file_ignores=(("tests/*", ("WL2",)),),
+        packs=("team_rules",),
     )
 
 

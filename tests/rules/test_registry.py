@@ -90,7 +90,7 @@ def test_a_new_file_in_a_family_is_a_new_rule(pack: Pack) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('"WL990"', '"W990"', "a code is WL and three digits"),
+        ('"WL990"', '"W990"', "a code is capital letters and three digits"),
         ('"sample-call"', '"Sample call"', "a name is lower-case words"),
         ("    ## Fix safety\n    No fix.\n", "", "no '## Fix safety'"),
         ("    ## Fix safety\n    No fix.\n", "    ## Fix safety\n", "nothing under '## Fix safety'"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from warplint.project.builtin import BUILT_IN, BuiltIn
-from warplint.project.engine import all_rules
+from warplint.project.catalogue import catalogue_of
+from warplint.project.config import ConfigError, load_config
 from warplint.project.selection import did_you_mean
 from warplint.report.rule_page import list_rules, rule_page
-from warplint.static.rule import Rule
 
 EXIT_ERROR = 2
 
@@ -27,7 +27,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    explained: list[Rule | BuiltIn] = [*BUILT_IN, *all_rules()]
+    try:
+        config = load_config(Path())
+        explained = catalogue_of(config).entries
+    except ConfigError as error:
+        print(f"warplint: error: {error}", file=sys.stderr)
+        return EXIT_ERROR
     if args.rule is None:
         sys.stdout.writelines(list_rules(explained))
         return 0

@@ -88,10 +88,10 @@ def _require_usable(items: Iterable[Target | Unreadable]) -> None:
     configs = {item.config for item in items}
     if configs:
         # Imported here because what is in the cache is told without the rules.
-        from warplint.project.catalogue import catalogue
+        from warplint.project.catalogue import catalogue_of
 
         for config in configs:
-            catalogue().understood(config)
+            catalogue_of(config).understood(config)
 
 
 def _merged(known: Iterable[FileResult | None], found: Iterator[FileResult]) -> Iterator[FileResult]:
@@ -259,7 +259,7 @@ def _engine(config: Config, timed: bool = False) -> Engine:
     # Imported here because what is in the cache is told without it.
     from warplint.project.engine import Engine
 
-    return Engine(config.root, config, unused=True, timed=timed)
+    return Engine(config.root, config, unused=True, timed=timed, packs=True)
 
 
 def _start_worker() -> None:

@@ -75,7 +75,8 @@ def remember(target: Target, data: bytes, result: FileResult) -> None:
 
 def _entry(target: Target) -> Path | None:
     folder = _folder(target.path.parent)
-    if folder is None:
+    # What a pack finds depends on code that is not looked at here.
+    if folder is None or target.config.packs:
         return None
     name = f"{target.path}\0{_settings(target.config)}"
     return folder / _digest(name.encode("utf-8", "surrogateescape")).hex()

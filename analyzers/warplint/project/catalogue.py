@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 from warplint.project.builtin import BUILT_IN, BuiltIn
 from warplint.project.config import TABLE, Config, ConfigError
-from warplint.project.selection import did_you_mean, unknown_selectors
+from warplint.project.root import PYPROJECT
+from warplint.project.selection import EVERY_RULE, did_you_mean, unknown_selectors
 from warplint.static.finding import Severity
-from warplint.static.registry import load_rules
+from warplint.static.registry import RuleError, load_rules
 from warplint.static.rule import Rule
+
+OWN_PACK = "warplint_rules"
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,14 @@ class Catalogue:
             raise ValueError(f"there is no rule {unknown!r}{hint}")
         return selectors
 
-    def understood(self, config: Config) -> Config:
-        """The configuration with codes in the place of names. Raises ConfigError for unknown rules."""
+    def understood(self, config: Config, strict: bool = True) -> Config:
+        """The configuration with codes in the place of names.
+
+        Raises ConfigError for unknown rules; unless ``strict`` they are passed over, as those of a pack that
+        is not loaded. ``WL`` selects every rule, those of packs too.
+        """
+        if not strict:
+            config = self._without_unknown(config)
         lists = {
             key: self._understood(config, key, words)
             for key, words in {
@@ -64,6 +75,9 @@ class Catalogue:
                 "severity": [word for word, _ in config.severity],
             }.items()
         }
+        if EVERY_RULE in lists["select"]:
+            families = {code.rstrip("0123456789") for code in self.codes}
+            lists["select"] = (*lists["select"], *sorted(families - {EVERY_RULE}))
         levels = (level for _, level in config.severity)
         return replace(
             config,
@@ -78,6 +92,22 @@ class Catalogue:
             ),
         )
 
+    def _without_unknown(self, config: Config) -> Config:
+        def known(words: Iterable[str]) -> tuple[str, ...]:
+            words = tuple(words)
+            unknown = unknown_selectors([self.words.get(word, word) for word in words], self.codes)
+            return tuple(word for word in words if self.words.get(word, word) not in unknown)
+
+        return replace(
+            config,
+            select=known(config.select),
+            extend_select=known(config.extend_select),
+            ignore=known(config.ignore),
+            extend_ignore=known(config.extend_ignore),
+            severity=tuple(pair for pair in config.severity if known([pair[0]])),
+            per_file_ignores=tuple((glob, known(words)) for glob, words in config.per_file_ignores),
+        )
+
     def _understood(self, config: Config, key: str, words: Iterable[str]) -> tuple[str, ...]:
         try:
             return self.codes_of(words)
@@ -88,4 +118,38 @@ class Catalogue:
 
 @lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
+    """Warplint's own rules."""
     return Catalogue(load_rules())
+
+
+def catalogue_of(config: Config) -> Catalogue:
+    """Warplint's own rules and those of the configuration's packs, which are imported.
+
+    Raises ConfigError for a pack that cannot be imported or holds what is no rule.
+    """
+    return _with_packs(config.packs, config.root) if config.packs else catalogue()
+
+
+@lru_cache(maxsize=64)
+def _with_packs(packs: tuple[str, ...], root: Path) -> Catalogue:
+    places = [root, root / "src"]
+    # Last, so that a file beside the configuration cannot stand in for an installed module.
+    sys.path.extend(place for place in map(str, places) if place not in sys.path)
+    try:
+        found = Catalogue(load_rules((OWN_PACK, *packs)))
+    except RuleError as error:
+        raise ConfigError(f"{root / PYPROJECT}: [{TABLE}] packs: {error}") from None
+    for pack in packs:
+        own = {str(place / pack) for place in places if (place / pack).is_dir()}
+        if own and own.isdisjoint(sys.modules[pack].__path__):
+            raise ConfigError(f"{root / PYPROJECT}: [{TABLE}] packs: another package is called {pack}")
+    _loaded.append(found)
+    return found
+
+
+_loaded: list[Catalogue] = []
+
+
+def entry_of(code: str) -> BuiltIn | Rule:
+    """The rule of a code, of any catalogue that was loaded."""
+    return next(entry for known in (catalogue(), *_loaded) for entry in known.entries if entry.code == code)

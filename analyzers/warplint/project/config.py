@@ -70,6 +70,7 @@ class Config:
     extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    packs: tuple[str, ...] = ()
 
     @cached_property
     def excluded(self) -> Globs:
@@ -188,6 +189,15 @@ KEYS = {
             _strings_by_glob,
         ),
         "Rules that are off in the files that a pattern fits.",
+    ),
+    "packs": Key(
+        "packs",
+        Kind(
+            'a list of packages with rules beside this file or in its src folder, such as ["team_rules"]',
+            STRINGS,
+            _strings,
+        ),
+        "Packages with rules of your own, which `warplint check` imports.",
     ),
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
-from warplint.project.catalogue import catalogue
+from warplint.project.catalogue import catalogue, catalogue_of
 from warplint.project.config import Config, load_config
 from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
@@ -45,15 +45,22 @@ class Checked:
 class Engine:
     """The rules of one configuration, and the captures of one project root."""
 
-    def __init__(self, root: Path, config: Config, *, unused: bool = False, timed: bool = False) -> None:
+    def __init__(
+        self, root: Path, config: Config, *, unused: bool = False, timed: bool = False, packs: bool = False
+    ) -> None:
         """``unused`` reports comments that silence nothing (WL003); ``timed`` fills ``rule_seconds``.
+
+        ``packs`` imports the rule packs that the configuration names. That runs code of the project, so an
+        editor must not ask for it in a folder that its user does not trust. Without it, what is said about
+        rules of packs is passed over.
 
         Raises ConfigError when the configuration names a rule that does not exist.
         """
         self.root = root
         self._reports_unused = unused
-        self._catalogue = catalogue()
-        self.config = self._catalogue.understood(config)
+        self._catalogue = catalogue_of(config) if packs else catalogue()
+        self._lacks_packs = bool(config.packs) and not packs
+        self.config = self._catalogue.understood(config, strict=not self._lacks_packs)
         self.rule_seconds: defaultdict[str, float] = defaultdict(float)
         """How long each rule has taken, by code."""
         rules = self._catalogue.rules
@@ -152,7 +159,7 @@ class Engine:
         return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
 
     def _suppressions(self, source: SourceText) -> Suppressions:
-        return read_suppressions(source, self._catalogue.words)
+        return read_suppressions(source, self._catalogue.words, strict=not self._lacks_packs)
 
     def _unused(self, analysis: Analysis, suppressions: Suppressions) -> list[Unused]:
         """The comments that silence nothing; in a broken text there is no telling."""

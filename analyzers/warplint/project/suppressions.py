@@ -72,9 +72,10 @@ class Suppressions:
                 yield Unused(_trimmed(source, entry.pragma), words, Edit(listed, left))
 
 
-def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressions:
+def read_suppressions(source: SourceText, words: Mapping[str, str], strict: bool = True) -> Suppressions:
     """Read a file's pragmas. ``words`` are the codes and names they may use, with the codes these stand for.
 
+    Unless ``strict``, nothing is said about other words: they may be those of rules that are not loaded.
     A text without the word costs one search; only others are tokenized.
     """
     if "arplint" not in source.text:
@@ -84,7 +85,7 @@ def read_suppressions(source: SourceText, words: Mapping[str, str]) -> Suppressi
     for statement in _logical_lines(source):
         for comment in statement.comments:
             for pragma in PRAGMA.finditer(source.text, comment.start, comment.end):
-                listed, complaint = _parse(pragma["rest"].strip(), words)
+                listed, complaint = _parse(pragma["rest"].strip(), words, strict)
                 if statement.is_empty:
                     complaint = complaint or ALONE
                 elif listed is not None:
@@ -135,7 +136,9 @@ def _removal(source: SourceText, pragma: Span) -> Edit:
     return Edit(Span(start, pragma.end), "")
 
 
-def _parse(text: str, words: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...] | None, str | None]:
+def _parse(
+    text: str, words: Mapping[str, str], strict: bool
+) -> tuple[tuple[tuple[str, str], ...] | None, str | None]:
     """The words of a pragma with their codes (none: all; None: it silences nothing), and what is wrong."""
     match = IGNORE.match(text)
     if match is None:
@@ -145,8 +148,8 @@ def _parse(text: str, words: Mapping[str, str]) -> tuple[tuple[tuple[str, str], 
     listed = [word.strip() for word in match["codes"].split(",")]
     known = tuple((word, words[word]) for word in listed if word in words)
     unknown = next((word for word in listed if word not in words), None)
-    if unknown is None:
-        return known, None
+    if unknown is None or not strict:
+        return known or None, None
     hint = did_you_mean(unknown, words) or did_you_mean(unknown.upper(), words)
     return known or None, f"there is no rule {unknown!r}{hint}"
 

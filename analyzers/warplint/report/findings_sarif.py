@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from warplint import __version__
-from warplint.project.catalogue import catalogue
+from warplint.project.catalogue import entry_of
 from warplint.project.result import FileResult
 from warplint.report.fingerprints import fingerprinted
 from warplint.report.rule_page import explanation, rule_page
@@ -52,7 +52,7 @@ def render(results: Iterable[FileResult], style: Style, unsafe_fixes: bool) -> I
 
 
 def _rule(code: str) -> Json:
-    entry = next(entry for entry in catalogue().entries if entry.code == code)
+    entry = entry_of(code)
     return {
         "id": code,
         "name": entry.name,

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from warplint.project.catalogue import catalogue
+from warplint.project.catalogue import entry_of
 from warplint.project.result import FileResult
 from warplint.static.finding import Applicability
 
@@ -27,7 +27,6 @@ def counted(results: Iterable[FileResult]) -> list[RuleCount]:
     """The rules that found something, the most frequent first, and then those that looked in vain."""
     counts: defaultdict[str, RuleCount] = defaultdict(lambda: RuleCount(""))
     seconds: defaultdict[str, float] = defaultdict(float)
-    names = {entry.code: entry.name for entry in catalogue().entries}
     for result in results:
         for finding in result.findings:
             count = counts[finding.code]
@@ -36,7 +35,7 @@ def counted(results: Iterable[FileResult]) -> list[RuleCount]:
         for code, spent in result.rule_seconds:
             seconds[code] += spent
     for code in {*counts, *seconds}:
-        counts[code].code, counts[code].name = code, names[code]
+        counts[code].code, counts[code].name = code, entry_of(code).name
         counts[code].seconds = seconds[code]
     return sorted(counts.values(), key=lambda count: (-count.findings, -count.seconds, count.code))
 

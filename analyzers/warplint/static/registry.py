@@ -14,7 +14,7 @@ from types import ModuleType
 
 from warplint.static.rule import Example, Risk, Rule, Signature, Wants
 
-CODE = re.compile(r"WL\d{3}")
+CODE = re.compile(r"[A-Z]{2,}\d{3}")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 OPEN, CLOSE = "«", "»"
 
@@ -99,7 +99,7 @@ def _problems(rule: type[Rule]) -> Iterator[str]:
             yield f"declares no {attribute} of type {expected.__name__}"
             return
     if not CODE.fullmatch(rule.code):
-        yield f"has the code {rule.code!r}; a code is WL and three digits"
+        yield f"has the code {rule.code!r}; a code is capital letters and three digits, such as WL101"
     if not NAME.fullmatch(rule.name):
         yield f"has the name {rule.name!r}; a name is lower-case words joined by hyphens"
     yield from _docstring_problems(inspect.cleandoc(rule.__doc__ or ""))

@@ -45,14 +45,29 @@ def items_of(args: argparse.Namespace, configs: Configs) -> Iterator[Target | Un
 
 def _with_choices(config: Config, args: argparse.Namespace) -> Config:
     """The command line over the file, as ruff has it: ``--select`` starts anew, the others add."""
+    select, extend_select, ignore, extend_ignore = (
+        _codes(config, name, getattr(args, name))
+        for name in ("select", "extend_select", "ignore", "extend_ignore")
+    )
     if args.select is not None:
-        config = dataclasses.replace(
-            config, select=args.select, extend_select=(), ignore=(), extend_ignore=()
-        )
+        config = dataclasses.replace(config, select=select, extend_select=(), ignore=(), extend_ignore=())
     return dataclasses.replace(
         config,
-        extend_select=(*config.extend_select, *args.extend_select),
-        ignore=(*config.ignore, *args.ignore, *args.extend_ignore),
+        extend_select=(*config.extend_select, *extend_select),
+        ignore=(*config.ignore, *ignore, *extend_ignore),
         preview=config.preview or args.preview,
         respect_gitignore=config.respect_gitignore if args.gitignore is None else args.gitignore,
     )
+
+
+def _codes(config: Config, name: str, words: tuple[str, ...] | None) -> tuple[str, ...]:
+    """What an option names, as codes and prefixes. Raises ConfigError for what no rule has."""
+    if not words:
+        return ()
+    # Imported here because it takes all rules, and most runs name none.
+    from warplint.project.catalogue import catalogue_of
+
+    try:
+        return catalogue_of(config).codes_of(words)
+    except ValueError as error:
+        raise ConfigError(f"--{name.replace('_', '-')}: {error}") from None

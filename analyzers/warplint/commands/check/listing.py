@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from warplint.project.catalogue import catalogue
+from warplint.project.catalogue import catalogue_of
 from warplint.project.config import KEYS, TABLE, Config
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import shown
@@ -35,8 +35,9 @@ def settings(items: Iterable[Target | Unreadable]) -> Iterator[str]:
 
 def _rules_that_are_on(config: Config) -> Iterator[str]:
     yield "# Rules that are on:\n"
-    selection = catalogue().understood(config).selection
-    for rule in catalogue().rules:
+    catalogue = catalogue_of(config)
+    selection = catalogue.understood(config).selection
+    for rule in catalogue.rules:
         if selection.enabled(rule.code, rule.preview):
             yield f"# {rule.code} {rule.name}\n"
 

@@ -1,0 +1,1 @@
+"""Rules of our own team: one module a rule, found by place."""
