@@ -1,7 +1,7 @@
 """Calls through which Python reads what a tensor holds, so that it waits for the GPU.
 
 Source: measured on one NVIDIA H200 with torch 2.11 (CUDA 13.0), eager: work was queued, then the host was
-timed over the call. ``bench/rules/waits.py`` measures all of it again.
+timed over the call. ``bench/rules/blocking_calls.py`` measures all of it again.
 """
 
 from __future__ import annotations

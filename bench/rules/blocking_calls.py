@@ -1,8 +1,10 @@
-"""Measure which calls make the host wait for the GPU: ``python bench/rules/waits.py`` on a machine with one.
+"""Measure which calls make the host wait for the GPU, on a machine with one.
+
+    python bench/rules/blocking_calls.py
 
 Work is queued, then the host is timed over one expression. It waits if that took about as long as the work.
 The rules of the synchronisation family, their advice and their fixes rest on these rows; where PyTorch
-changes, a row that differs from the last column says so.
+changes, a row that differs from what they take for granted says so.
 """
 
 from __future__ import annotations
