@@ -178,10 +178,10 @@ SCRIPT = {
         "torch.set_default_dtype(torch.float16)\n«torch.zeros(3)»",
         "tensor cpu",
     ),
-    "what a helper gives": ("def f(n):\n    return torch.zeros(n)\n«f(3)»", "tensor cpu"),
+    "what a helper gives": ("def f(n):\n    return torch.zeros(n)\na = «f(3)»", "tensor cpu"),
     "what a helper of two gives": ("def f(n):\n    return torch.zeros(n), 3\na, b = f(3)\n«b»", "number"),
     "what a recursive helper gives": (
-        "def f(n):\n    return torch.zeros(n) if n else f(n - 1)\n«f(3)»",
+        "def f(n):\n    return torch.zeros(n) if n else f(n - 1)\na = «f(3)»",
         "unknown",
     ),
     "what a generator gives": ("def f():\n    yield torch.zeros(3)\nfor a in f():\n    «a»", "tensor cpu"),
@@ -206,11 +206,11 @@ SCRIPT = {
         "tensor cpu",
     ),
     "calling a class method": (
-        "class C(nn.Module):\n    @classmethod\n    def new(cls):\n        return cls()\n«C.new()»",
+        "class C(nn.Module):\n    @classmethod\n    def new(cls):\n        return cls()\na = «C.new()»",
         "module",
     ),
     "calling a static method": (
-        "class C:\n    @staticmethod\n    def f(n):\n        return torch.zeros(n)\n«C.f(3)»",
+        "class C:\n    @staticmethod\n    def f(n):\n        return torch.zeros(n)\na = «C.f(3)»",
         "tensor cpu",
     ),
     "a property": (

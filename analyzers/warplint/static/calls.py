@@ -40,6 +40,9 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
         return _run_module(evaluator, called, given)
     if called.kind is Kind.CALLABLE:
         if called.qualified is not None:
+            if node is evaluator.dropped:
+                # Nobody asks what it gives, so the function need not be followed.
+                return UNKNOWN
             return evaluator.world.returned(called.qualified, node, evaluator.values)
         return called.element or UNKNOWN
     name = last_name(node.func)

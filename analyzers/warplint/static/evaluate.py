@@ -49,7 +49,7 @@ class Evaluator(ABC):
 
     ``values`` holds each expression's value, ``loads`` for each source expression the names that read it,
     ``sources`` for each such name its sources. ``likely`` says that unpinned tensors here are likely on the
-    accelerator.
+    accelerator. ``dropped`` is the last call that stands as a statement: its result goes nowhere.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Evaluator(ABC):
         self.attributes: set[str] = set()
         self.default_place = world.default_place()
         self.draft = False
+        self.dropped: ast.Call | None = None
         self.loop_exits: list[list[Env]] = []
         self.returned: list[Value] = []
 

@@ -120,9 +120,11 @@ class Flow(Evaluator):
         self.returned.append(domain.NONE if statement.value is None else self.value(statement.value, env))
 
     def _expression(self, statement: ast.Expr, env: Env) -> Env:
-        value = self.value(statement.value, env)
-        if isinstance(statement.value, ast.Call):
-            self._in_place(statement.value, value, env)
+        if not isinstance(statement.value, ast.Call):
+            self.value(statement.value, env)
+            return env
+        self.dropped = statement.value
+        self._in_place(statement.value, self.value(statement.value, env), env)
         return env
 
     def _in_place(self, call: ast.Call, result: Value, env: Env) -> None:
