@@ -36,7 +36,7 @@ class Poller:
 
 def _stamps(root: Path) -> dict[Path, int]:
     """When each file that matters to a root was last written, in nanoseconds; missing ones are absent."""
-    return {path: stamp for path in _files(root) if (stamp := _written_ns(path)) is not None}
+    return {path: stamp for path in _files(root) if (stamp := written_ns(path)) is not None}
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -50,7 +50,8 @@ def _files(root: Path) -> Iterator[Path]:
         yield capture / MANIFEST
 
 
-def _written_ns(path: Path) -> int | None:
+def written_ns(path: Path) -> int | None:
+    """None where there is no such file."""
     try:
         return path.stat().st_mtime_ns
     except OSError:

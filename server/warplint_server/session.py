@@ -18,6 +18,7 @@ from warplint.project.root import PYPROJECT
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
 from warplint_server.document import LONGEST_PAUSES, Document, Results
+from warplint_server.polling import written_ns
 from warplint_server.positions import Positions
 from warplint_server.settings import FolderSettings, Settings
 from warplint_server.worker import Worker
@@ -82,6 +83,7 @@ class Session:
         self._loop = asyncio.get_running_loop()
         self._looks: dict[Path, asyncio.Task[None]] = {}
         self._unseen: set[Path] = set()
+        self._reloaded: dict[Path, int | None] = {}
         self._numbers = itertools.count()
         self._settings = FolderSettings()
         self._configured = asyncio.Event()
@@ -202,7 +204,11 @@ class Session:
             self._redraw(project)
 
     def _reload(self, folder: Path) -> None:
-        """Read configurations anew that may come from this folder."""
+        """Read configurations anew that may come from this folder; once, though several tell of a change."""
+        written = written_ns(folder / PYPROJECT)
+        if folder in self._reloaded and self._reloaded[folder] == written:
+            return
+        self._reloaded[folder] = written
         for project in self.workspace.close(folder):
             self._renew(project)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
 import pytest_lsp
-from lsp_editor import Editor, client_capabilities, editor, span
+from lsp_editor import SLOW_POLLING_SERVER, Editor, client_capabilities, editor, span
 from lsp_samples import NOISY_LINE, ROTARY, ROTARY_AND_NOISY, ROTARY_FIXED, ROTARY_LINE, ROTARY_RANGE
 from lsprotocol import types
 
@@ -248,6 +250,33 @@ async def test_unusable_configuration_is_said_once_and_the_defaults_hold(project
     assert "pyproject.toml" in message.message
     assert "selekt" in message.message
     assert message.message in [it.message for it in session.client.log_messages]
+
+
+async def test_a_change_that_several_watchers_tell_of_is_taken_over_once(project: Path) -> None:
+    path = project / "pyproject.toml"
+    change = types.DidChangeWatchedFilesParams([types.FileEvent(path.as_uri(), types.FileChangeType.Changed)])
+    watches = client_capabilities(watches=True)
+    async with editor(project, capabilities=watches, command=SLOW_POLLING_SERVER) as session:
+        uri = session.open(written(project, ROTARY))
+        await session.diagnostics(uri)
+        for key in ("selekt", "ignoer"):
+            path.write_text(f'[tool.warplint]\n{key} = ["WL1"]\n')
+            session.client.workspace_did_change_watched_files(change)
+            await session.until(partial(told_of, session, key))
+            session.client.workspace_did_change_watched_files(change)
+        session.change(uri, 2, ROTARY_AND_NOISY)
+        await session.diagnostics(uri, 2)
+        assert unknown_keys(session) == ["selekt", "ignoer"]
+
+
+def told_of(session: Editor, key: str) -> bool:
+    return key in unknown_keys(session)
+
+
+def unknown_keys(session: Editor) -> list[str]:
+    """The keys of the configuration that the server has complained of, each time that it did."""
+    told = (it.message for it in session.client.log_messages)
+    return [found[1] for message in told if (found := re.search("has no key '(.+?)'", message))]
 
 
 async def test_a_comment_that_is_not_understood_is_shown(project: Path, session: Editor) -> None:
