@@ -28,6 +28,15 @@ def run(args: argparse.Namespace) -> int:
     complaint = _misuse(args)
     if complaint is not None:
         return _refuse(complaint)
+    if not args.watch:
+        return _once(args)
+    from warplint.commands.check.watching import watch  # watchdog costs start-up
+
+    watch(args.paths or [Path()], lambda: _once(args))
+    return EXIT_CLEAN
+
+
+def _once(args: argparse.Namespace) -> int:
     try:
         items = list(items_of(args, configs(args)))
         with _destination(args.output_file) as stream:
@@ -93,6 +102,8 @@ def _misuse(args: argparse.Namespace) -> str | None:
         return "--baseline is for checking: without --fix, --diff and --add-ignore"
     if args.statistics and (args.baseline or _mode(args) is not Mode.CHECK or args.format not in COUNTED):
         return "--statistics counts what is found: as text or json, without fixes or a baseline"
+    if args.watch and (STDIN in args.paths or args.output_file or args.write_baseline):
+        return "--watch checks files time and again: without -, --output-file and --write-baseline"
     missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
     return f"no such file or folder: {', '.join(missing)}" if missing else None
 

@@ -38,6 +38,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="leave out what git ignores (it is, unless the configuration says otherwise)",
     )
     parser.add_argument(
+        "--watch", action="store_true", help="check again whenever a file changes, until Ctrl-C"
+    )
+    parser.add_argument(
         "--jobs", type=_positive, metavar="N", help="how many processes work (default: one for each core)"
     )
     parser.add_argument(
