@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--peer", required=True)
     parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
-    ours = [sys.executable, "-m", "warplint", "check", "--format", "concise"]
+    ours = [sys.executable, "-m", "warplint", "check", "--no-cache", "--format", "concise"]
     peer = shlex.split(args.peer)
     files, lines = count_lines(args.paths)
     times: dict[str, list[float]] = {"warplint": [], "peer": []}
