@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 from lsprotocol import types
 
+from warplint.source.diffs import moved_lines
 from warplint.source.span import Span
 from warplint.static.finding import Applicability, Edit, Finding
 from warplint_server.document import Results
@@ -61,14 +63,26 @@ def _silencing(results: Results, finding: Finding) -> tuple[Edit, ...]:
 def _all_safe(results: Results) -> tuple[Edit, ...]:
     old = results.source.text
     new = results.project.engine.fix(results.source, unsafe=False).text
-    return () if new == old else (changed_part(old, new),)
+    return tuple(changed_parts(old, new))
 
 
-def changed_part(old: str, new: str) -> Edit:
-    """One text turned into another by replacing no more than what lies between their common ends."""
+def changed_parts(old: str, new: str) -> Iterator[Edit]:
+    """One text turned into another. Lines that stay are not touched, nor a cursor or breakpoint in them."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, before))]
+    old_line = new_line = 0
+    for line, there in (*sorted(moved_lines(before, after).items()), (len(before) + 1, len(after) + 1)):
+        gone, come = before[old_line : line - 1], after[new_line : there - 1]
+        if gone or come:
+            yield _changed_part("".join(gone), "".join(come), starts[old_line])
+        old_line, new_line = line, there
+
+
+def _changed_part(old: str, new: str, start: int) -> Edit:
+    """Replaces no more than what lies between the common ends; ``start`` is where the old one stands."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
-    return Edit(Span(head, len(old) - tail), new[head : len(new) - tail])
+    return Edit(Span(start + head, start + len(old) - tail), new[head : len(new) - tail])
 
 
 def _common(one: str, other: str) -> int:

@@ -56,6 +56,25 @@ async def test_fix_all_makes_safe_fixes_only(project: Path, session: Editor) -> 
     assert fixed == ROTARY_AND_NOISY.replace(ROTARY, ROTARY_FIXED)
 
 
+async def test_fix_all_leaves_what_lies_between_two_fixes_alone(project: Path, session: Editor) -> None:
+    text = ROTARY + ROTARY.replace("Rotary", "Other")
+    uri = session.open(project / "model.py", text)
+    (action,) = await session.actions(uri, span(0, 0, 0), [FIX_ALL])
+    assert applied(text, action.edit, uri) == ROTARY_FIXED + ROTARY_FIXED.replace("Rotary", "Other")
+    other_line = ROTARY_LINE + len(ROTARY.splitlines())
+    assert [(it.start.line, it.end.line) for it in replaced(action.edit)] == [
+        (line, line) for line in (ROTARY_LINE, other_line)
+    ]
+
+
+def replaced(edit: types.WorkspaceEdit | None) -> list[types.Range]:
+    """The ranges of a workspace edit of one document."""
+    assert edit is not None
+    (document,) = edit.document_changes or ()
+    assert isinstance(document, types.TextDocumentEdit)
+    return [change.range for change in document.edits]
+
+
 async def test_fix_all_is_not_offered_where_nothing_is_safe(project: Path, session: Editor) -> None:
     uri = session.open(project / "model.py", ROTARY_AND_NOISY.replace(ROTARY, ROTARY_FIXED))
     assert await session.actions(uri, span(0, 0, 0), [FIX_ALL]) == []
