@@ -7,7 +7,7 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.waits import CHECKED
-from warplint.static.tree import last_name
+from warplint.static.tree import FunctionNode, last_name
 from warplint_rules._calls import has_unpacking
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, short, waiting
 
@@ -35,7 +35,7 @@ class CheckedAlgebraInHotCode(Rule):
 
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and NumPy arrays;
-    - for the `_ex` forms, `qr` and `det`;
+    - for the `_ex` forms, `qr` and `det`, and inside `try`: there the check is wanted;
     - in optimizers and decompositions where the engine does not see a GPU tensor.
 
     ## Fix safety
@@ -121,6 +121,21 @@ class Vocoder(nn.Module):
 """,
         ),
         Example(
+            "The error is caught.",
+            """\
+import torch
+from torch import nn
+
+
+class Whiten(nn.Module):
+    def forward(self, x):
+        try:
+            return torch.linalg.cholesky(x)
+        except RuntimeError:
+            return torch.linalg.cholesky_ex(x + 1e-3 * torch.eye(3, device=x.device))[0]
+""",
+        ),
+        Example(
             "On the host, and once.",
             """\
 import numpy as np
@@ -141,7 +156,7 @@ class Camera(nn.Module):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if has_unpacking(node) or not counts(node, facts):
+        if has_unpacking(node) or not counts(node, facts) or _is_tried(node, facts):
             return None
         subject = operand(node, facts)
         if subject is None or not facts.value(subject).on_accelerator:
@@ -170,6 +185,17 @@ class Camera(nn.Module):
         call = node.with_changes(func=node.func.with_changes(attr=unchecked))
         first = cst.SubscriptElement(cst.Index(cst.Integer("0")))
         return Rewrite(cst.Subscript(call, [first]))
+
+
+def _is_tried(call: ast.Call, facts: Facts) -> bool:
+    """Whether an error is caught around the call: then the check is wanted."""
+    below: ast.AST = call
+    above = facts.parent(call)
+    while above is not None and not isinstance(above, FunctionNode):
+        if isinstance(above, ast.Try) and below in above.body:
+            return True
+        below, above = above, facts.parent(above)
+    return False
 
 
 def _in_linalg(call: ast.Call, facts: Facts) -> bool:
