@@ -67,13 +67,14 @@ function isStage(value: unknown): value is Stage {
   return fields !== undefined && Object.entries(fields).every(([name, check]) => check(entries.get(name)));
 }
 
+/** Before anything was told. */
 export const STARTING = "starting";
 
 /** What the progress notification says. */
 export function inWords(stage: Stage): string {
   switch (stage.state) {
     case "started":
-      return STARTING;
+      return "running; waiting for its first step";
     case "waiting":
       return `waiting for step times to settle (${counted(stage.steps)})`;
     case "capturing":

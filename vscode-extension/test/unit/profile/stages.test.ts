@@ -55,7 +55,7 @@ for (const [what, line] of Object.entries({
 
 test("each stage has its words", () => {
   assert.deepEqual(new StageReader().read(FILE).map(inWords), [
-    "starting",
+    "running; waiting for its first step",
     "waiting for step times to settle (1 step)",
     "capturing 10 steps",
     "captured; the program goes on",
