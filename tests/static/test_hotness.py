@@ -27,6 +27,32 @@ def method(name: str) -> str:
 PLACES = {
     "module level": ("«here()»", "once", "at module level"),
     "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
+    "a function from tensors to tensors": (
+        "def safe_divide(num: torch.Tensor, other: float = 0.0) -> torch.Tensor:\n    «here()»",
+        "step",
+        "in safe_divide",
+    ),
+    "a method from tensors to several": (
+        "class Matcher:\n    def match(self, boxes: Tensor) -> tuple[Tensor, Tensor]:\n        «here()»",
+        "step",
+        "in Matcher.match",
+    ),
+    "a function that takes tensors apart": (
+        "def describe(weights: torch.Tensor) -> str:\n    «here()»",
+        "unknown",
+        "in describe",
+    ),
+    "a function that makes tensors of sizes": (
+        "def frequencies(dim: int, end: int) -> torch.Tensor:\n    «here()»",
+        "unknown",
+        "in frequencies",
+    ),
+    "a function from tensors to tensors that set-up calls": (
+        "def scaled(table: torch.Tensor) -> torch.Tensor:\n    «here()»\n\n\n"
+        "class Net(nn.Module):\n    def __init__(self):\n        self.table = scaled(torch.ones(3))",
+        "once",
+        "in scaled, called from Net.__init__",
+    ),
     "before the loop": (
         TRAIN.format("").replace("start = 1", "«here()»"),
         "epoch",

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warplint.static import guards, roles
+from warplint.static.annotations import annotated
 from warplint.static.blocks import Block, BlockKind, Effect, FunctionOutline
 from warplint.static.finding import Hotness
 from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
+from warplint.static.parameters import with_defaults
 from warplint.static.role import Role
 from warplint.static.tables import frequency
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import last_name
+from warplint.static.values import Value
 
 HOT_ROLES = frozenset({Role.FORWARD, Role.TRAIN_STEP, Role.EVALUATE, Role.GENERATE})
 """Functions that run every step, or hold the loop that does."""
@@ -87,6 +90,8 @@ class HotnessMap:
             return Heat(Hotness.STEP if in_loader else Hotness.UNKNOWN, where)
         if role in HOT_ROLES:
             return Heat(self._hot(function, role), where)
+        if role is Role.OTHER and function not in self._index.callers and _works_on_tensors(function):
+            return Heat(Hotness.STEP, where)
         return Heat(Hotness.UNKNOWN, where)
 
     def _hot(self, function: FunctionOutline, role: Role) -> Hotness:
@@ -179,6 +184,17 @@ def _lowered(block: Block, around: Heat) -> Heat:
 
 def _runs_once(function: FunctionOutline) -> bool:
     return roles.is_construction(function) or roles.is_cached(function)
+
+
+def _works_on_tensors(function: FunctionOutline) -> bool:
+    """Whether a function that nobody calls here takes and gives tensors: part of a library for models."""
+    if not _holds_tensors(annotated(function.node.returns)):
+        return False
+    return any(annotated(argument.annotation).is_tensor for argument, _ in with_defaults(function.node.args))
+
+
+def _holds_tensors(value: Value) -> bool:
+    return value.is_tensor or (value.element is not None and value.element.is_tensor)
 
 
 def _is_data_argument(caller: Caller) -> bool:
