@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import os
-import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -159,7 +158,7 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
     engine.rule_seconds.clear()
-    result = _checked(engine, read, read.code)
+    result = _result(engine, read, engine.check(read.code))
     if work.timed:
         return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))
     if work.cache and target.data is None:
@@ -169,12 +168,12 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     return result
 
 
-def _checked(engine: Engine, read: Document, code: SourceText) -> FileResult:
-    """What is found in a document's code, or in a changed version of it."""
-    checked = engine.check(code)
+def _result(engine: Engine, read: Document, checked: Checked) -> FileResult:
+    """What was found in a document's code, or in a changed version of it."""
     findings = [*_faults(engine, read), *checked.findings]
     findings.sort(key=lambda finding: (finding.span, finding.code))
-    return presented(read, FileResult(code.path, code, tuple(findings), checked.notices))
+    result = FileResult(checked.source.path, checked.source, tuple(findings), checked.notices)
+    return presented(read, result)
 
 
 def _faults(engine: Engine, read: Document) -> list[Finding]:
@@ -190,28 +189,27 @@ def _faults(engine: Engine, read: Document) -> list[Finding]:
 
 def _changed(engine: Engine, read: Document, target: Target, data: bytes, work: Work) -> FileResult:
     """The result of fixing or silencing, and the file written where that is wanted."""
-    unchanged = _checked(engine, read, read.code)
     before = engine.check(read.code)
+    unchanged = _result(engine, read, before)
     change = _silenced if work.mode is Mode.SILENCE else _mended
     text, count = change(engine, before, work)
     if text == read.code.text:
         return unchanged
-    code = SourceText(text, read.code.path, read.code.encoding)
+    after = engine.check(SourceText(text, read.code.path, read.code.encoding))
     try:
-        if work.mode is Mode.SILENCE and not _only_silenced(before, engine.check(code)):
+        if work.mode is Mode.SILENCE and not _only_silenced(before, after):
             raise RewriteError("a comment would not silence what is found in it")
         encoded = read.encode(text)
         if read.encode(read.code.text) != data:
             # Some codecs have several byte forms for one text, so that a rewrite would touch every line.
-            raise RewriteError(f"its encoding, {code.encoding}, does not give the same bytes back")
+            raise RewriteError(f"its encoding, {read.code.encoding}, does not give the same bytes back")
         if work.mode is not Mode.DIFF and target.data is None:
             rewrite(target.path, data, encoded)
     except (RewriteError, SourceError) as error:
         verb = "silenced" if work.mode is Mode.SILENCE else "fixed"
         return replace(unchanged, error=f"not {verb}: {error}")
-    result = _checked(engine, read, code)
     return replace(
-        result,
+        _result(engine, read, after),
         fixed=count,
         original=unchanged.source,
         bytes=encoded if target.data is not None else None,
@@ -263,6 +261,8 @@ def _engine(config: Config, timed: bool = False) -> Engine:
 
 
 def _start_worker() -> None:
+    import signal  # It costs start-up, and only workers need it.
+
     # An interrupt is the parent's to handle; workers end when it closes the pool.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -53,7 +52,12 @@ def recall(target: Target) -> FileResult | None:
     payload = held[2 * DIGEST_BYTES :]
     if held != _header(data, payload) + payload:
         return None
-    return _result(target.path, data, json.loads(payload)) if payload else _clean(target.path)
+    if not payload:
+        # Without findings there are no places, and the text is not needed.
+        return FileResult(target.path, SourceText("", target.path))
+    import json  # It costs start-up, and most files are clean.
+
+    return _result(target.path, data, json.loads(payload))
 
 
 def remember(target: Target, data: bytes, result: FileResult) -> None:
@@ -125,14 +129,11 @@ def _maker() -> bytes:
 # An entry's payload: nothing for a clean file, else JSON with a row for each finding and each notice.
 
 
-def _clean(path: Path) -> FileResult:
-    """Without findings there are no places, and the text is not needed."""
-    return FileResult(path, SourceText("", path))
-
-
 def _payload(result: FileResult) -> bytes:
     if not result.findings and not result.notices:
         return b""
+    import json
+
     findings = [
         [
             finding.code,
