@@ -27,6 +27,12 @@ def method(name: str) -> str:
 PLACES = {
     "module level": ("«here()»", "once", "at module level"),
     "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
+    "a step that takes its batch in parts": (
+        "def forward_backward(model, parts):\n    «here()»\n    for part in parts:\n"
+        "        model(part).backward()",
+        "step",
+        "in forward_backward",
+    ),
     "a function from tensors to tensors": (
         "def safe_divide(num: torch.Tensor, other: float = 0.0) -> torch.Tensor:\n    «here()»",
         "step",

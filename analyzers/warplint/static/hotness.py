@@ -12,7 +12,7 @@ from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
 from warplint.static.parameters import with_defaults
 from warplint.static.role import Role
-from warplint.static.tables import frequency
+from warplint.static.tables import frequency, function_roles
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import last_name
 from warplint.static.values import Value
@@ -97,7 +97,8 @@ class HotnessMap:
     def _hot(self, function: FunctionOutline, role: Role) -> Hotness:
         """How often a function with a hot role runs: once a step, or around the loop that does."""
         if any(self._loops.kind(loop) is not LoopKind.PLAIN for loop in function.loops):
-            return Hotness.EPOCH
+            # A step may take its batch in parts: the loop over them is no loop over steps.
+            return Hotness.STEP if function_roles.ONE_STEP.fullmatch(function.name) else Hotness.EPOCH
         if role is Role.FORWARD or self._loops.is_training_step(function):
             return Hotness.STEP
         if self._class_role(function) in _STEP_CLASSES:

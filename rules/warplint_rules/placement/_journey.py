@@ -12,6 +12,7 @@ from warplint.static.finding import Hotness
 from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set
 from warplint_rules._loops import loops_around
+from warplint_rules.placement._content import FACTORIES, FROM_PYTHON
 
 
 class Effect(enum.Enum):
@@ -91,7 +92,19 @@ def _fills(use: Use, made: ast.expr, facts: Facts) -> bool:
     target = _written(use.node)
     if target is None or not facts.value(target).on_cpu or use.other is None or use.other.on_accelerator:
         return False
-    return use.other.kind is not Kind.NUMBER or loops_around(use.node, facts) != loops_around(made, facts)
+    # What is computed from factories alone can be built on the GPU as well, but for one copy a round.
+    is_host_data = use.other.kind is not Kind.NUMBER and not _is_computed(use, facts)
+    return is_host_data or loops_around(use.node, facts) != loops_around(made, facts)
+
+
+def _is_computed(use: Use, facts: Facts) -> bool:
+    """Whether what is written is a CPU tensor computed without new data from the host."""
+    statement = facts.statement(use.node)
+    if use.other is None or not use.other.on_cpu or not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return False
+    calls = [node for node in ast.walk(statement.value) if isinstance(node, ast.Call)]
+    names = [FACTORIES.get(facts.qualified(call.func) or "") for call in calls]
+    return any(names) and not any(content in FROM_PYTHON for content in names)
 
 
 def _written(node: ast.AST) -> ast.expr | None:

@@ -268,6 +268,21 @@ class Prefix(nn.Module):
 """,
         ),
         Example(
+            "A grid filled with ranges, then moved. No fix, as each of its factories needs the device.",
+            """\
+import torch
+from torch import nn
+
+
+class Grid(nn.Module):
+    def forward(self, x, height, width):
+        places = «torch.zeros(height, width, 2)»
+        places[..., 0] = places[..., 0] + torch.arange(height)[:, None]
+        places[..., 1] = places[..., 1] + torch.arange(width)[None, :]
+        return x + places.to(x.device)
+""",
+        ),
+        Example(
             "Computed with on the CPU and returned from there, whatever device the input is on.",
             """\
 import torch

@@ -48,6 +48,9 @@ _PASS = (
     r"(_(one|single))?(_(epoch|step|batch|loop|model|iter|iteration|network|net|fn|func|process|worker|all))?"
 )
 TRAIN = re.compile(rf"_*(train|fit|finetune|pretrain){_PASS}|(run|do)_train(ing)?|training_(loop|step)")
+ONE_STEP = re.compile(r"_*(train(ing)?_step|train_(one_)?(batch|iter|iteration)|forward_backward\w*)")
+"""Functions that are one training step, whatever loops over parts of the batch they hold."""
+
 EVALUATE = re.compile(
     rf"_*(eval|evaluate|validate|validation|val|test|evaluation){_PASS}|eval(uate)?_\w+|(run|do)_(eval|valid|test)\w*"
 )
