@@ -19,7 +19,8 @@ export type InterpreterSetting = typeof SETTINGS.serverInterpreter | typeof SETT
 
 /** An interpreter setting that is set, and where what it says is to be understood. */
 export interface InterpreterValue {
-  readonly written: string;
+  /** A path, but for a mistake: VS Code hands on whatever `settings.json` holds. */
+  readonly written: unknown;
   readonly surroundings: Surroundings;
 }
 
@@ -33,9 +34,9 @@ export function interpreterValue(
   setting: InterpreterSetting,
   resource: vscode.Uri | undefined,
 ): InterpreterValue | undefined {
-  const written = vscode.workspace.getConfiguration(undefined, resource ?? null).get<string>(setting, "");
+  const written = vscode.workspace.getConfiguration(undefined, resource ?? null).get<unknown>(setting);
   const folder = resource && vscode.workspace.getWorkspaceFolder(resource);
-  return written.trim() === ""
+  return String(written ?? "").trim() === ""
     ? undefined
     : {
         written,

@@ -16,7 +16,10 @@ export class UnusablePath extends Error {}
  * The path that a setting means: variables and a leading `~` replaced, relative to the workspace folder.
  * A bare name such as `python3.12` is left alone, to be looked for on the PATH.
  */
-export function expandPath(written: string, around: Surroundings): string {
+export function expandPath(written: unknown, around: Surroundings): string {
+  if (typeof written !== "string") {
+    throw new UnusablePath("a path has to be a string");
+  }
   const replaced = written.trim().replace(VARIABLE, (whole, name: string) => valueIn(name, whole, around));
   const path = replaced.replace(HOME, () => around.userHome);
   if (isAbsolute(path) || isBareName(path)) {

@@ -30,6 +30,12 @@ for (const [written, meant] of MEANT) {
   });
 }
 
+for (const written of [42, true, ["/usr/bin/python3"], {}]) {
+  test(`${JSON.stringify(written)} is no path, and that is said`, () => {
+    assert.throws(() => expandPath(written, around), UnusablePath);
+  });
+}
+
 for (const written of ["${env:NOT_SET}/bin/python", "${workspaceRoot}/bin/python", "${env:}/python"]) {
   test(`${written} means nothing, and the variable is named`, () => {
     assert.throws(
