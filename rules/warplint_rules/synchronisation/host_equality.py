@@ -39,7 +39,6 @@ class HostEquality(Rule):
     wants = wants(calls={f"torch.{name}" for name in COMPARISONS}, methods=COMPARISONS)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
