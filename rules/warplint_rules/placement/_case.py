@@ -13,7 +13,6 @@ from warplint_rules.placement._content import FROM_PYTHON, Content, content_of, 
 from warplint_rules.placement._device import CUDA, bound_at, device_of, is_conditional, is_named
 from warplint_rules.placement._journey import Effect, Journey, Meeting, journey
 
-QUIET_ROLES = {Role.SETUP, Role.DATA}
 DELIBERATE = ("generator", "out", "pin_memory")
 """Arguments that say the author chose the CPU, or has the tensor already."""
 
@@ -35,7 +34,7 @@ class Case:
 def case_of(made: ast.Call, facts: Facts, effects: Collection[Effect]) -> Case | None:
     """The case that a factory call is, if what first happens to its tensor is one of the effects."""
     function = facts.function(made)
-    if facts.hotness(made) is not Hotness.STEP or (function is not None and function.role in QUIET_ROLES):
+    if facts.hotness(made) is not Hotness.STEP or (function is not None and function.role is Role.DATA):
         return None
     if _is_deliberate(made) or not facts.value(made).on_cpu:
         return None

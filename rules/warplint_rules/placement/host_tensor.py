@@ -268,6 +268,33 @@ class Prefix(nn.Module):
 """,
         ),
         Example(
+            "In a helper that is named like set-up, but that `forward` calls.",
+            """\
+import torch
+from torch import nn
+
+
+class Places(nn.Module):
+    def forward(self, x):
+        return x + self.make_places(x)
+
+    def make_places(self, x):
+        return «torch.arange(x.shape[-1]).to(x.device)»
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Places(nn.Module):
+    def forward(self, x):
+        return x + self.make_places(x)
+
+    def make_places(self, x):
+        return torch.arange(x.shape[-1], device=x.device)
+""",
+        ),
+        Example(
             "A grid filled with ranges, then moved. No fix, as each of its factories needs the device.",
             """\
 import torch
