@@ -19,6 +19,10 @@ const STOPPED = new Set([1, 2, 15]);
 
 const ALREADY_SAID = /^nothing (?:was|will be) captured: /;
 
+/** What most first runs that fail need: the Python that was found is not the one with the packages. */
+const OTHER_PYTHON =
+  'If packages are missing there, name another Python in the setting "warplint.program.interpreter".';
+
 /** `name` is the file's, `command` the command line that was profiled. */
 export function outcomeOf(end: End, name: string, command: string): Outcome {
   const { finished, exitCode, cancelled } = end;
@@ -54,7 +58,7 @@ function nothing(finished: Finished, name: string, command: string): Outcome {
   }
   return {
     kind: "error",
-    text: `${name} ${failed(finished)}, and nothing was captured: ${reasons}. It ran as: ${command}`,
+    text: `${name} ${failed(finished)}, and nothing was captured: ${reasons}. It ran as: ${command}. ${OTHER_PYTHON}`,
   };
 }
 

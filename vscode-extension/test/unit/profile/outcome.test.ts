@@ -41,7 +41,8 @@ test("a program that failed is told with reason and command", () => {
     kind: "error",
     text:
       "train.py failed with exit code 1, and nothing was captured: no process imported torch. " +
-      "It ran as: /venv/bin/python train.py",
+      "It ran as: /venv/bin/python train.py. " +
+      'If packages are missing there, name another Python in the setting "warplint.program.interpreter".',
   });
 });
 
