@@ -54,7 +54,12 @@ export class ServerProcess {
   }
 
   #inWords(code: number | null, signal: NodeJS.Signals | null): string {
-    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    return this.#lastLine === undefined ? how : `${how}: ${this.#lastLine.slice(0, MOST_SHOWN)}`;
+    // What it wrote before a signal ended it has nothing to do with that.
+    if (signal !== null) {
+      return `signal ${signal}`;
+    }
+    return this.#lastLine === undefined
+      ? `exit code ${code}`
+      : `exit code ${code}: ${this.#lastLine.slice(0, MOST_SHOWN)}`;
   }
 }
