@@ -27,6 +27,16 @@ def method(name: str) -> str:
 PLACES = {
     "module level": ("«here()»", "once", "at module level"),
     "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
+    "a loss that is no module": (
+        "class DepthLoss26:\n    def __call__(self, pred, target):\n        «here()»",
+        "step",
+        "in DepthLoss26.__call__",
+    ),
+    "a metric of no library": (
+        "class DepthMetrics:\n    def update_stats(self, pred):\n        «here()»",
+        "step",
+        "in DepthMetrics.update_stats",
+    ),
     "a step that takes its batch in parts": (
         "def forward_backward(model, parts):\n    «here()»\n    for part in parts:\n"
         "        model(part).backward()",

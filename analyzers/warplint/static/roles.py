@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -44,7 +45,7 @@ class ClassRoles:
             role = self._role_of_base(base, owner)
             if role is not None:
                 return role
-        own = _by_suffix(owner.node.name, class_roles.OWN_NAME_SUFFIXES)
+        own = _by_suffix(owner.node.name.rstrip(string.digits), class_roles.OWN_NAME_SUFFIXES)
         if (
             own is None
             and {"__getitem__", "__len__"} <= owner.methods.keys()
@@ -91,6 +92,7 @@ def _by_suffix(name: str, suffixes: tuple[tuple[str, str], ...]) -> str | None:
 _METHODS: dict[str | None, dict[Role, re.Pattern[str]]] = {
     MODULE: function_roles.MODULE_METHODS,
     "metric": function_roles.METRIC_METHODS,
+    "loss": function_roles.LOSS_METHODS,
     "pipeline": function_roles.PIPELINE_METHODS,
     "autograd function": function_roles.AUTOGRAD_METHODS,
     "optimizer": function_roles.OPTIMIZER_METHODS,

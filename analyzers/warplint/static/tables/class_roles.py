@@ -73,6 +73,11 @@ OWN_NAME_SUFFIXES = (
     ("DataModule", "data module"),
     ("Visualizer", "visualiser"),
     ("Plotter", "visualiser"),
+    ("Metric", "metric"),
+    ("Metrics", "metric"),
+    ("Evaluator", "metric"),
+    ("Loss", "loss"),
+    ("Criterion", "loss"),
 )
 """How classes whose bases say nothing are named."""
 

@@ -24,7 +24,8 @@ MODULE_METHODS = {
 }
 """Methods of modules that run every step."""
 
-METRIC_METHODS = {Role.EVALUATE: re.compile(r"update|forward|_\w*update\w*")}
+METRIC_METHODS = {Role.EVALUATE: re.compile(r"forward|\w*update\w*")}
+LOSS_METHODS = {Role.FORWARD: re.compile(r"__call__|forward|(\w+_)?loss(es)?(_\w+)?")}
 PIPELINE_METHODS = {Role.GENERATE: re.compile(r"__call__")}
 AUTOGRAD_METHODS = {Role.FORWARD: re.compile(r"forward|backward|vjp|jvp|setup_context")}
 OPTIMIZER_METHODS = {Role.TRAIN_STEP: re.compile(r"step")}
