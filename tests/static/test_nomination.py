@@ -13,6 +13,7 @@ BUILTINS = wants(builtins=["float"])
 CONDITIONS = wants(conditions=True)
 FORMATS = wants(formats=True)
 SUBSCRIPTS = wants(subscripts=True)
+SETTINGS = wants(settings=["torch.backends.cudnn.enabled", "os.environ.CUDA_LAUNCH_BLOCKING"])
 
 SITES: dict[str, tuple[Wants, str, list[str]]] = {
     "a call by its module": (CALLS, "torch.arange(3)", ["torch.arange(3)"]),
@@ -105,6 +106,25 @@ SITES: dict[str, tuple[Wants, str, list[str]]] = {
         ["self.c", "self.e"],
     ),
     "a field of an f-string": (FORMATS, "y = x\nf'{y:.3f}'", ["f'{y:.3f}'"]),
+    "settings of a library, by any path": (
+        SETTINGS,
+        "from torch.backends import cudnn\ntorch.backends.cudnn.enabled = False\ncudnn.enabled = x\n"
+        "def f():\n    a, cudnn.enabled = 1, 2",
+        ["torch.backends.cudnn.enabled", "cudnn.enabled", "cudnn.enabled"],
+    ),
+    "variables of the environment": (
+        SETTINGS,
+        "import os\nfrom os import environ as e\nos.environ['CUDA_LAUNCH_BLOCKING'] = '1'\n"
+        "e['CUDA_LAUNCH_BLOCKING'] = x",
+        ["os.environ['CUDA_LAUNCH_BLOCKING']", "e['CUDA_LAUNCH_BLOCKING']"],
+    ),
+    "settings that are read, or are others": (
+        SETTINGS,
+        "import os\nx = torch.backends.cudnn.enabled\ncudnn.enabled = 1\nself.enabled = 1\n"
+        "d['CUDA_LAUNCH_BLOCKING'] = os.environ['CUDA_LAUNCH_BLOCKING']\nos.environ['A'] = '1'\n"
+        "torch.backends.cudnn.benchmark = True\ntorch.backends.cudnn.enabled: bool",
+        [],
+    ),
     "text in an f-string is none": (FORMATS, "f'{len(x)}{1}'", []),
 }
 

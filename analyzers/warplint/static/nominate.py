@@ -24,7 +24,11 @@ class Nominator:
         self._conditions = [rule for rule in rules if rule.wants.conditions]
         self._formats = [rule for rule in rules if rule.wants.formats]
         self._subscripts = [rule for rule in rules if rule.wants.subscripts]
+        self._settings: dict[str, dict[str, list[Rule]]] = {}
         for rule in rules:
+            for name in rule.wants.settings:
+                owner, _, last = name.rpartition(".")
+                self._settings.setdefault(last, {}).setdefault(owner, []).append(rule)
             for name in rule.wants.calls:
                 self._calls[name].append(rule)
                 self._last_names.add(name.rpartition(".")[2])
@@ -71,6 +75,10 @@ class Nominator:
                 if may_be_tensor(test, outline.blocks[test].function, is_computed):
                     for rule in rules:
                         yield rule, test
+        for last in outline.settings.keys() & self._settings.keys():
+            for target in outline.settings[last]:
+                for rule in self._settings[last].get(qualified(target.value) or "", ()):
+                    yield rule, target
         for subscript in outline.subscripts if self._subscripts else ():
             if may_index(subscript.slice, outline.blocks[subscript].function, is_computed):
                 for rule in self._subscripts:

@@ -19,6 +19,7 @@ class Outline:
 
     ``blocks`` maps each statement, call, condition, formatted value and noted subscript to the block it runs
     in, ``rounds`` each loop to the block of its rounds. ``subscripts`` are those whose index is no literal.
+    ``settings`` are targets of assignments by the last part of their name: ``a.b.c = …``, ``a.b["c"] = …``.
     ``local_names`` are all names that something below module level binds.
     """
 
@@ -35,6 +36,7 @@ class Outline:
         self.conditions: list[ast.expr] = []
         self.formats: list[ast.expr] = []
         self.subscripts: list[ast.Subscript] = []
+        self.settings: dict[str, list[ast.Attribute | ast.Subscript]] = {}
         self.globals: dict[str, list[ast.stmt]] = {}
         self.local_names: set[str] = set()
         self.has_lambda = False
@@ -85,6 +87,7 @@ class Outline:
                     block.function.assigned.add(target.id)
         elif isinstance(target, ast.Attribute):
             self._store(target, statement, block)
+            self._setting(target.attr, target, statement, block)
             self._expressions([target.value], block)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for element in target.elts:
@@ -92,7 +95,19 @@ class Outline:
         elif isinstance(target, ast.Starred):
             self._target(target.value, statement, block)
         else:
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                self._setting(target.slice.value, target, statement, block)
             self._expressions([target], block)
+
+    def _setting(
+        self, name: object, target: ast.Attribute | ast.Subscript, statement: ast.stmt, block: Block
+    ) -> None:
+        """Note what a value is assigned to; a bare annotation assigns none."""
+        owner = target.value
+        is_own = isinstance(owner, ast.Name) and owner.id == "self"
+        if isinstance(name, str) and not is_own and getattr(statement, "value", None) is not None:
+            self.settings.setdefault(name, []).append(target)
+            self.blocks[target] = block
 
     def _store(self, target: ast.Attribute, statement: ast.stmt, block: Block) -> None:
         function = block.function

@@ -29,7 +29,9 @@ class Wants:
     (``item``), ``builtins`` are calls of built-in names (``float``), ``conditions`` asks for the tests of
     if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not,
     ``formats`` for the values that f-strings put into text, ``subscripts`` for ``x[i]``, read or written,
-    where the index may be a tensor or a list.
+    where the index may be a tensor or a list. ``settings`` are qualified names that something is assigned to
+    (``torch.backends.cudnn.enabled``, an item of ``os.environ`` as ``os.environ.NAME``): the site is the
+    target of the assignment.
     """
 
     calls: frozenset[str] = frozenset()
@@ -38,6 +40,7 @@ class Wants:
     conditions: bool = False
     formats: bool = False
     subscripts: bool = False
+    settings: frozenset[str] = frozenset()
 
 
 def wants(
@@ -48,9 +51,16 @@ def wants(
     conditions: bool = False,
     formats: bool = False,
     subscripts: bool = False,
+    settings: Collection[str] = (),
 ) -> Wants:
     names = (frozenset(calls), frozenset(methods), frozenset(builtins))
-    return Wants(*names, conditions=conditions, formats=formats, subscripts=subscripts)
+    return Wants(
+        *names,
+        conditions=conditions,
+        formats=formats,
+        subscripts=subscripts,
+        settings=frozenset(settings),
+    )
 
 
 class At(str, enum.Enum):
