@@ -5,6 +5,7 @@ MAKEFLAGS += --no-print-directory
 
 TORCH := torch==2.13.0
 DEVELOP := --requirement requirements/dev.txt --editable .
+PARALLEL := --numprocesses auto --dist loadfile
 NODE_PACKAGES := node_modules/.package-lock.json
 
 help: ## List what can be made
@@ -18,7 +19,8 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 
 test: ## Everything, as CI runs it
 	@$(MAKE) --jobs=4 environment-3.11 environment-3.12 vscode-host vsix
-	@$(MAKE) format-check lint types wheel extension tests packaging e2e vscode
+	@$(MAKE) --jobs=2 --output-sync=target format-check lint types wheel extension
+	@$(MAKE) tests packaging e2e vscode
 
 format-check: environment-3.11 ## Is every file formatted?
 	.venv-3.11/bin/ruff format --check .
@@ -38,9 +40,10 @@ types: environment-3.11 ## mypy, strict
 wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
+# The server is the same on every Python, and tests/packaging starts it on each: its own suite runs on one.
 tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
-	.venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e --ignore tests/packaging
-	.venv-3.12/bin/python -m pytest --numprocesses auto --dist loadfile --ignore tests/e2e --ignore tests/packaging
+	.venv-3.11/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging --ignore tests/server
+	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
 
 e2e: environment-3.12 ## The language server in a real editor
 	@.ci/neovim
@@ -57,7 +60,7 @@ vsix: $(NODE_PACKAGES) ## Make the extension files of all platforms (build/vsix)
 
 packaging: environment-3.11 $(NODE_PACKAGES) ## Install extension files beside all kinds of environments
 	.ci/node npm run build
-	.ci/node .venv-3.11/bin/python -m pytest --numprocesses auto --dist loadfile tests/packaging
+	.ci/node .venv-3.11/bin/python -m pytest $(PARALLEL) tests/packaging
 
 vscode: environment-3.11 environment-3.12 vscode-host $(NODE_PACKAGES) ## The extension in a real VS Code (build/screenshots)
 	.ci/node npm run e2e
