@@ -78,6 +78,11 @@ class Metric(str, enum.Enum):
     PAGEABLE_COPY = "pageable copy"
     WAIT = "wait"
     DATA_IDLE = "idle for data"
+    KERNEL_TIME = "kernel time"
+    COMMUNICATION = "time in collectives"
+    HOST_TIME = "time on the host"
+    KERNELS = "number of kernels"
+    MEMORY = "peak memory"
 
 
 class Risk(str, enum.Enum):
