@@ -14,6 +14,17 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((given.value for given in call.keywords if given.arg == name), None)
 
 
+def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
+    """An argument by one of its names or its position; None where it is not given in the open."""
+    for given in call.keywords:
+        if given.arg in names:
+            return given.value
+    plain = call.args[: position + 1]
+    if len(plain) <= position or any(isinstance(part, ast.Starred) for part in plain):
+        return None
+    return plain[position]
+
+
 def is_off(argument: ast.expr) -> bool:
     """Whether an argument is literally ``0``, ``False`` or ``None``."""
     return isinstance(argument, ast.Constant) and not argument.value

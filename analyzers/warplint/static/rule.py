@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from warplint.static.finding import Applicability, Confidence, Finding, Related, Severity
+from warplint.static.torch_version import NEWEST, TorchVersion
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -110,12 +111,13 @@ class Example:
 
     In a ``fires`` example each reported place is enclosed in ``«»``; the marks are taken out before checking.
     ``fixed`` is the text after all fixes, unsafe ones included, where the rule has one. ``why`` says what the
-    example shows.
+    example shows, and ``torch`` which release it is for.
     """
 
     why: str
     source: str
     fixed: str | None = None
+    torch: TorchVersion = NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,10 @@ class Rule(ABC):
     proof: ClassVar[Signature]
     risk: ClassVar[Risk]
     preview: ClassVar[bool] = False
+    since: ClassVar[TorchVersion | None] = None
+    """The first torch for which the advice is right."""
+    until: ClassVar[TorchVersion | None] = None
+    """The first torch for which it is right no more."""
     severity: ClassVar[Severity] = Severity.WARNING
     fires: ClassVar[tuple[Example, ...]]
     quiet: ClassVar[tuple[Example, ...]]
@@ -159,6 +165,11 @@ class Rule(ABC):
     @abstractmethod
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         """Decide whether a nominated site is a finding; None is silence."""
+
+    @classmethod
+    def holds_for(cls, torch: TorchVersion) -> bool:
+        """Whether the advice is right for a program that runs with this torch."""
+        return (cls.since is None or cls.since <= torch) and (cls.until is None or torch < cls.until)
 
     def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
         """Rewrite the libcst twin of the verdict's node; None when no fix is right after all."""
@@ -178,6 +189,7 @@ __all__ = [
     "Rule",
     "Severity",
     "Signature",
+    "TorchVersion",
     "Verdict",
     "Wants",
     "wants",

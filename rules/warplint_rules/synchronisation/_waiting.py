@@ -10,6 +10,7 @@ from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.rule import Verdict
 from warplint.static.tree import FunctionNode
 from warplint.static.values import Kind, Place, Value
+from warplint_rules._calls import argument as argument
 
 QUIET_ROLES = {Role.SETUP, Role.DATA}
 """Code that is not part of a step, or works on the host anyway."""
@@ -78,17 +79,6 @@ def host_waits(node: ast.expr, facts: Facts) -> str:
 def is_scalar(value: Value) -> bool:
     """Whether a value is surely a GPU tensor of no dimensions."""
     return value.on_accelerator and value.ndim == 0
-
-
-def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
-    """An argument by one of its names or its position; None where it is not given in the open."""
-    for given in call.keywords:
-        if given.arg in names:
-            return given.value
-    plain = call.args[: position + 1]
-    if len(plain) <= position or any(isinstance(part, ast.Starred) for part in plain):
-        return None
-    return plain[position]
 
 
 def operand(call: ast.Call, facts: Facts) -> ast.expr | None:
