@@ -119,3 +119,20 @@ def test_a_module_is_met_where_it_lives() -> None:
     )
     (use,) = facts.uses(node)
     assert use.kind.value == "combined" and use.other is not None and use.other.on_accelerator
+
+
+SOURCES = {
+    "a name": ("a = x + 1\n«a»", ["x + 1"]),
+    "bound anew": ("a = x\na = a + 1\n«a»", ["a + 1"]),
+    "bound in branches": ("a = x + 1\nif y:\n    a = x + 2\n«a»", ["x + 2", "x + 1"]),
+    "added to": ("a = x\na += 1\n«a»", ["a"]),
+    "an attribute": ("self.t = x + 1\n«self.t»", ["x + 1"]),
+    "a parameter": ("«x»", []),
+    "no name": ("«x + 1»", []),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), SOURCES.values(), ids=SOURCES)
+def test_what_a_name_is_bound_to(body: str, expected: list[str]) -> None:
+    facts, node = look(FORWARD.format("".join(f"        {line}\n" for line in body.splitlines())))
+    assert [ast.unparse(source) for source in facts.sources(node)] == expected

@@ -77,6 +77,14 @@ class Facts:
         unit = self._unit(node)
         return () if unit is None else Uses(unit, self.parent).of(node)
 
+    def sources(self, node: ast.expr) -> tuple[ast.expr, ...]:
+        """The expressions, in the function around it, that a name or attribute may have been bound to last.
+
+        A name that is added to (``x += y``) is bound to itself there: that target has sources of its own.
+        """
+        unit = self._unit(node)
+        return () if unit is None else unit.sources.get(node, ())
+
     def _unit(self, node: ast.AST) -> Unit | None:
         unit = self._unit_of_site()
         if unit is None or node not in unit.values:
