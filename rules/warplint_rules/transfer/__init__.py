@@ -1,0 +1,1 @@
+"""How tensors get from the host's memory to the GPU's."""
