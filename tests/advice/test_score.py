@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from scoring import checked, points, scored
 from warplint.advice.practices import PRACTICES
 from warplint.advice.score import score
 from warplint.advice.weights import COSTS, Band
+from warplint.source.records import replace
 from warplint.static.finding import Confidence, Hotness
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "score.md"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from warplint.project.config import ConfigError
 from warplint.project.files import Configs, Target, Unreadable, find_files
+from warplint.source.records import replace
 
 
 def make(root: Path, *names: str) -> None:
@@ -125,7 +125,7 @@ def test_very_deep_folders(tmp_path: Path) -> None:
 def test_the_override_is_on_top_of_every_configuration(tmp_path: Path) -> None:
     make(tmp_path, "x.py", "a/y.py")
     (tmp_path / "a" / "pyproject.toml").write_text("[tool.warplint]\nselect = ['WL1']\n")
-    configs = Configs(lambda config: dataclasses.replace(config, preview=True))
+    configs = Configs(lambda config: replace(config, preview=True))
     targets = [item for item in find_files([tmp_path], configs) if isinstance(item, Target)]
     assert [target.config.preview for target in targets] == [True, True]
     assert [target.config.select for target in targets] == [("WL1",), ("WL",)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from sarif_shape import faults
 from test_findings import SOURCE, finding, render, result
 
 from warplint.project.result import FileResult
+from warplint.source.records import replace
 from warplint.source.text import SourceText
 from warplint.static.finding import Confidence, Hotness, Related, Severity
 

@@ -11,12 +11,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warplint.project.config import ConfigError
 from warplint.project.result import FileResult
 from warplint.source.functions import functions_of_broken, innermost
+from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
 
 VERSION = 1

@@ -6,7 +6,6 @@ import enum
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from warplint.project.document import Document, document, presented
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import FileResult
 from warplint.project.rewrite import RewriteError, rewrite
+from warplint.source.records import dataclass, replace
 from warplint.source.span import Span
 from warplint.source.text import SourceError, SourceText
 from warplint.static.finding import Applicability, Finding

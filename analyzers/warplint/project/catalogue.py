@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from warplint.project.builtin import BUILT_IN, BuiltIn
 from warplint.project.config import TABLE, Config, ConfigError
 from warplint.project.root import PYPROJECT
 from warplint.project.selection import EVERY_RULE, did_you_mean, unknown_selectors
+from warplint.source.records import dataclass, replace
 from warplint.static.finding import Severity
 from warplint.static.registry import RuleError, load_rules
 from warplint.static.rule import Rule

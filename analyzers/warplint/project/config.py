@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from warplint.project.globs import Globs
 from warplint.project.root import PYPROJECT, folders_above
 from warplint.project.selection import EVERY_RULE, Selection, did_you_mean, longest_match
+from warplint.source.records import dataclass, replace
 from warplint.static.finding import Severity
 
 TABLE = "tool.warplint"

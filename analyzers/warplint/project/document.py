@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from warplint.project.result import FileResult
+from warplint.source.records import replace
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Related

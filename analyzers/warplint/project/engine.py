@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -17,6 +16,7 @@ from warplint.project.root import find_root
 from warplint.project.selection import Selection
 from warplint.project.suppressions import Suppressions, Unused, read_suppressions
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
+from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.finding import Applicability, Edit, Finding

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from warplint.project.config import Config, config_in
 from warplint.project.gitignore import NOTHING_IGNORED, Gitignores
+from warplint.source.records import dataclass
 
 SUFFIXES = (".py", ".pyi", ".pyw", ".ipynb")
 """What is checked inside a folder, as ruff has it; a file that is named is checked whatever its suffix."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from warplint.source.records import dataclass
 
 GITIGNORE = ".gitignore"
 

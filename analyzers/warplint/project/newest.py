@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from warplint.source.records import dataclass
 
 if TYPE_CHECKING:
     from warplint.capture.layout import LayoutError

@@ -12,9 +12,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceError, SourceText
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warplint.source.records import dataclass
 from warplint.source.span import Span
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
 from pathlib import Path
 
 from warplint.project.notices import Notice
+from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding

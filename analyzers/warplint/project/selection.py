@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from warplint.source.records import dataclass
 
 EVERY_RULE = "WL"
 SELECTOR = re.compile(r"[A-Z]{2,}[0-9]*")

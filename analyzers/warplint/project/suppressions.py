@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from warplint.project.notices import Notice
 from warplint.project.selection import did_you_mean
+from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Edit, Finding

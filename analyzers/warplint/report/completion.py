@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from warplint.source.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from warplint.profile.model import LineCost
 from warplint.report.figures import count, milliseconds, share
+from warplint.source.records import dataclass
 
 LEAST_SHOWN_US = 5.0
 """Times under this a step are left blank: they would print as 0.00 ms."""

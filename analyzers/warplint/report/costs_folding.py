@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.source.statements import parsed
 from warplint.source.text import LINE_END
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from warplint.profile.model import CapturedSource, LineCost, Profile
@@ -14,6 +13,7 @@ from warplint.report.costs_summary import summary
 from warplint.report.figures import counted, share
 from warplint.report.frame import VISIBLE
 from warplint.report.style import Style
+from warplint.source.records import dataclass, field
 from warplint.source.text import LINE_END
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from warplint.project.catalogue import entry_of
 from warplint.project.result import FileResult
+from warplint.source.records import dataclass
 from warplint.static.finding import Applicability
 
 

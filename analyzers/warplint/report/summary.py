@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from warplint.project.result import FileResult
 from warplint.report.figures import counted
+from warplint.source.records import dataclass
 from warplint.static.finding import Applicability, Severity
 
 FAILING = frozenset({Severity.ERROR, Severity.WARNING})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.source.statements import statements
 from warplint.source.text import LINE_END
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from warplint.source.diffs import moved_lines
+from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.chunks import Chunk, Placed, split

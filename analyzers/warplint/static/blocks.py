@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass, field
 
+from warplint.source.records import dataclass, field
 from warplint.static.tree import FunctionNode
 
 

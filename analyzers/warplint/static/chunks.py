@@ -11,9 +11,9 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 
+from warplint.source.records import dataclass
 from warplint.static.outline import Outline
 from warplint.static.tree import parents_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.tables import naming
 from warplint.static.tables.torch_methods import (
     METADATA,

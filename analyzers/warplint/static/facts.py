@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static import domain

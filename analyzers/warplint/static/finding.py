@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 
+from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 
 

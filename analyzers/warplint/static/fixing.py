@@ -11,9 +11,9 @@ import ast
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import LINE_END, SourceText
 from warplint.static.finding import Applicability, Edit, Finding

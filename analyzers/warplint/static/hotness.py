@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warplint.source.records import dataclass
 from warplint.static import guards, roles
 from warplint.static.annotations import annotated
 from warplint.static.blocks import Block, BlockKind, Effect, FunctionOutline

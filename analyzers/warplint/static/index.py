@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.blocks import CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.chunks import Placed
 from warplint.static.names import Scope, aliases, canonical, module_scope

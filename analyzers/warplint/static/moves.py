@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static import domain
 from warplint.static.arguments import Given
 from warplint.static.tables import naming, torch_factories

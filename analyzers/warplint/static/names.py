@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+from warplint.source.records import dataclass
 from warplint.static.blocks import Import
 from warplint.static.outline import Outline, imported
 from warplint.static.tables.frameworks import SPELLINGS, USUAL_ALIASES

@@ -10,9 +10,9 @@ import ast
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from warplint.source.records import dataclass, field
 from warplint.static.finding import Applicability, Confidence, Finding, Related, Severity
 from warplint.static.torch_version import NEWEST, TorchVersion
 

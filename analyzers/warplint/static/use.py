@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.values import Value
 
 

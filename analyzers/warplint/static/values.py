@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass, field, replace
+
+from warplint.source.records import dataclass, field, replace
 
 
 class Kind(enum.Enum):
@@ -83,7 +84,7 @@ class Value:
         return self.kind is Kind.TENSOR and self.place in (Place.ACCELERATOR, Place.LIKELY_ACCELERATOR)
 
     def with_(self, **changes: object) -> Value:
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, **changes)
 
 
 UNKNOWN = Value()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Hotness
 from warplint_rules._calls import has_unpacking, keyword

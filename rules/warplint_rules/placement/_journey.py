@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.finding import Hotness
 from warplint.static.values import Kind, Place

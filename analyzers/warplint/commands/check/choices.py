@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from warplint.project.config import Config, ConfigError, config_of, read_settings
 from warplint.project.files import Configs, Target, Unreadable, find_files, left_out
 from warplint.project.gitignore import Gitignores
+from warplint.source.records import replace
 
 STDIN = Path("-")
 
@@ -29,7 +29,7 @@ def configs(args: argparse.Namespace) -> Configs:
         everywhere = config_of(Path(files[0]), Path.cwd())
     elif args.isolated:
         everywhere = Config(Path.cwd())
-    return Configs(lambda config: _with_choices(dataclasses.replace(config, **fields), args), everywhere)
+    return Configs(lambda config: _with_choices(replace(config, **fields), args), everywhere)
 
 
 def items_of(args: argparse.Namespace, configs: Configs) -> Iterator[Target | Unreadable]:
@@ -50,8 +50,8 @@ def _with_choices(config: Config, args: argparse.Namespace) -> Config:
         for name in ("select", "extend_select", "ignore", "extend_ignore")
     )
     if args.select is not None:
-        config = dataclasses.replace(config, select=select, extend_select=(), ignore=(), extend_ignore=())
-    return dataclasses.replace(
+        config = replace(config, select=select, extend_select=(), ignore=(), extend_ignore=())
+    return replace(
         config,
         extend_select=(*config.extend_select, *extend_select),
         ignore=(*config.ignore, *ignore, *extend_ignore),

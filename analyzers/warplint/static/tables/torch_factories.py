@@ -7,7 +7,8 @@ legacy constructors (torch.FloatTensor, torch.Tensor) take no CUDA device and st
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from warplint.source.records import dataclass
 
 
 class Shape(enum.Enum):
