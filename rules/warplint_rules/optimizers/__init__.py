@@ -1,0 +1,1 @@
+"""Rules about optimizers: how they step, and updates of parameters by hand."""
