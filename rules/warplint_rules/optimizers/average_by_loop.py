@@ -71,15 +71,15 @@ def train(actor, target, loader, optimizer, tau):
     for batch in loader:
         actor(batch).mean().backward()
         optimizer.step()
-        for param, target_param in zip(actor.parameters(), target.parameters()):
-            «target_param.data.copy_(tau * param.data + (1 - tau) * target_param.data)»
+        for param, target_param in «zip(actor.parameters(), target.parameters())»:
+            target_param.data.copy_(tau * param.data + (1 - tau) * target_param.data)
 
 
 class Average:
     @torch.no_grad()
     def step(self, parameters):
-        for shadow, param in zip(self.shadow_params, parameters):
-            «shadow.sub_((1 - self.decay) * (shadow - param))»
+        for shadow, param in «zip(self.shadow_params, parameters)»:
+            shadow.sub_((1 - self.decay) * (shadow - param))
 """,
         ),
         Example(
@@ -91,25 +91,25 @@ import torch
 @torch.no_grad()
 def update_ema(ema_model, model, decay):
     ema = dict(ema_model.named_parameters())
-    for name, param in model.named_parameters():
-        «ema[name].mul_(decay).add_(param.data, alpha=1 - decay)»
+    for name, param in «model.named_parameters()»:
+        ema[name].mul_(decay).add_(param.data, alpha=1 - decay)
 
 
 @torch.no_grad()
 def soft_update(averages, model, decay):
-    for key, param in model.state_dict().items():
+    for key, param in «model.state_dict().items()»:
         average = averages[key]
         average.mul_(decay)
-        «average.add_(param, alpha=1 - decay)»
+        average.add_(param, alpha=1 - decay)
 
 
 class ModelEMA:
     def update(self, model):
         msd = model.state_dict()
-        for k, v in self.ema.state_dict().items():
+        for k, v in «self.ema.state_dict().items()»:
             if v.dtype.is_floating_point:
                 v *= self.decay
-                v += «(1 - self.decay) * msd[k].detach()»
+                v += (1 - self.decay) * msd[k].detach()
 """,
         ),
     )
@@ -205,7 +205,7 @@ class Queue(torch.nn.Module):
         if "foreach" in names or any(name.startswith("_foreach_") for name in names):
             return None
         return Verdict(
-            update,
+            loop.iter,
             "The average is updated with some small kernels a parameter, each launched from Python. Update "
             "all at once: `torch._foreach_lerp_(averages, parameters, weight)`.",
             Confidence.LIKELY,
