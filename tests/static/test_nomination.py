@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from probes import Probe, analyze, reported
 
+from warplint.static.facts import Facts
 from warplint.static.rule import Wants, wants
 
 CALLS = wants(calls=["torch.arange"])
@@ -149,3 +152,17 @@ def test_a_text_without_a_framework_is_shown_to_no_rule() -> None:
     probe = Probe(METHODS)
     analysis = analyze("import numpy\nx.item()\n", probe)
     assert (probe.asked, analysis.findings, analysis.broken) == (0, (), ())
+
+
+class KeywordProbe(Probe):
+    """Says whether calls of the file are handed a keyword argument."""
+
+    wants = CALLS
+
+    def describe(self, node: ast.expr, facts: Facts) -> str:
+        return str([name for name in ("dtype", "device", "more") if facts.is_given(name)])
+
+
+def test_which_keywords_the_calls_of_a_file_are_handed() -> None:
+    text = "import torch\ntorch.arange(3)\n\ndef f(more, **device):\n    g(dtype=1, **device)\n"
+    assert [said for _, said in reported(analyze(text, KeywordProbe()))] == ["['dtype']"]

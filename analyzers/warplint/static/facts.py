@@ -228,6 +228,10 @@ class Facts:
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around the node."""
         current: ast.AST | None = node
+    def is_given(self, keyword: str) -> bool:
+        """Whether some call in the file is handed a keyword argument of this name."""
+        return self._knowledge.is_given(keyword)
+
         while not isinstance(current, ast.stmt):
             assert current is not None, "every expression stands in a statement"
             current = self.parent(current)

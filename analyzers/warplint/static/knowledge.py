@@ -129,6 +129,17 @@ class Knowledge(Asking):
 
     @silent_fact
     def _lineage(self, qualified: str) -> tuple[ClassOutline, ...]:
+    @fact
+    def is_given(self, keyword: str) -> bool:
+        """Whether some call in the file is handed a keyword argument of this name."""
+        return any(
+            word.arg == keyword
+            for placed in self.index.chunks
+            for site in placed.chunk.outline.calls
+            if not site.handed_over
+            for word in site.node.keywords
+        )
+
         """A class of this file and its bases here, nearest first; empty for any other name."""
         outline = self._class(qualified)
         return tuple(self.index.lineage(outline)) if outline is not None else ()

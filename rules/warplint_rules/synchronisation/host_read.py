@@ -7,6 +7,7 @@ from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import is_set, keyword
+from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules.synchronisation._waiting import counts, short, waiting
 
@@ -39,6 +40,7 @@ class HostReadInHotLoop(Rule):
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
     - in data sets, transforms, processors, set-up and plotting;
     - for what an environment's `step` or a tokenizer needs;
+    - in the arguments of Lightning's `self.log`: another rule reports those (`lightning-log-item`);
     - where a batch is copied to the host for a library that needs it there, outside the loop with
       `backward()`;
     - when the engine cannot tell that the value is a tensor.
@@ -386,7 +388,7 @@ def run_epoch(model, loader, optimizer):
     )
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
-        if not counts(node, facts):
+        if not counts(node, facts) or logging_call(node, facts) is not None:
             return None
         read = next(
             (operand for operand in _operands(node, facts) if facts.value(operand).on_accelerator), None

@@ -1,0 +1,1 @@
+"""How Lightning, Transformers, Accelerate and timm are set up and called."""

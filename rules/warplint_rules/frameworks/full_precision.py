@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence
+from warplint.static.location import is_aside
+from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint_rules._calls import has_unpacking, keyword, with_keyword
+from warplint_rules.frameworks._trainers import LIGHTNING_TRAINERS, TRAINING_ARGUMENTS
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+DECIDED = (
+    "accelerator_config", "bf16", "bf16_full_eval", "deepspeed", "fast_dev_run", "fp16", "fsdp",
+    "fsdp_config", "no_cuda", "plugins", "precision", "tf32", "tpu_cores", "use_cpu",
+    "use_mps_device",
+)  # fmt: skip
+"""Arguments that choose a precision, hand the choice to another configuration, or leave no GPU."""
+
+LOW = (
+    "BitsAndBytesConfig", "bfloat16", "half", "prepare_model_for_int8_training",
+    "prepare_model_for_kbit_training", "set_float32_matmul_precision",
+)  # fmt: skip
+"""Calls that show that the program works in a lower precision, or that matrices are multiplied in TF32."""
+LOW_KEYWORDS = ("dtype", "load_in_4bit", "load_in_8bit", "torch_dtype")
+
+HOST_ACCELERATORS = {"cpu", "hpu", "mps", "tpu", "xla"}
+
+
+class TrainerInFullPrecision(Rule):
+    """A trainer is set up without mixed precision: it trains in 32 bits.
+
+    ## Why is this slow?
+
+    Transformers' `Trainer` and Lightning's `Trainer` compute in float32 unless asked otherwise, and PyTorch
+    does not use TF32 for matrix products by default. Tensor cores then do nothing. Measured on an H200 with
+    torch 2.11: a matrix product took 2675 µs in float32, 329 µs in TF32, and half of that in bfloat16. The
+    activations take twice the memory as well.
+
+    ## When it stays silent
+
+    - where a precision is chosen, or the strategy, DeepSpeed, FSDP or `**kwargs` may choose it;
+    - where the file loads a model in a lower precision or quantised, or asks for TF32;
+    - for CPUs, TPUs and trial runs (`fast_dev_run`), in tests, and where the arguments are parsed from the
+      command line.
+
+    ## Fix safety
+
+    Unsafe: bfloat16 has 8 bits of precision, so that losses differ in the third digit, and needs a GPU since
+    Ampere. The usual fine-tuning of transformers and most vision models are trained in it; solvers and
+    physics may need float32. `torch.set_float32_matmul_precision("high")` is the smaller step.
+
+    ## Sources
+
+    - Transformers documentation, "GPU", mixed precision; Lightning documentation, "N-bit precision"
+    - PyTorch performance tuning guide, "Enable Tensor cores"
+    - measured on an H200, torch 2.11: float32, TF32 and bfloat16
+    """
+
+    code = "WL911"
+    name = "trainer-in-full-precision"
+    wants = wants(calls=TRAINING_ARGUMENTS | LIGHTNING_TRAINERS)
+    proof = Signature(At.RUN, Metric.KERNEL_TIME)
+    risk = Risk.HIGH
+
+    fires = (
+        Example(
+            "Transformers.",
+            """\
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-cased")
+arguments = «TrainingArguments("out", per_device_train_batch_size=16)»
+Trainer(model, arguments).train()
+""",
+            """\
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-cased")
+arguments = TrainingArguments("out", per_device_train_batch_size=16, bf16=True)
+Trainer(model, arguments).train()
+""",
+        ),
+        Example(
+            "Lightning.",
+            """\
+import lightning as L
+import torch
+
+
+def main(model, data):
+    trainer = «L.Trainer(
+        accelerator="gpu",
+        max_epochs=10,
+    )»
+    trainer.fit(model, data)
+""",
+            """\
+import lightning as L
+import torch
+
+
+def main(model, data):
+    trainer = L.Trainer(
+        accelerator="gpu",
+        max_epochs=10,
+        precision="bf16-mixed",
+    )
+    trainer.fit(model, data)
+""",
+        ),
+    )
+
+    quiet = (
+        Example(
+            "A precision is chosen, or may be.",
+            """\
+from transformers import TrainingArguments
+
+
+def arguments(options):
+    one = TrainingArguments("out", bf16=True)
+    two = TrainingArguments("out", fp16=options.half)
+    three = TrainingArguments("out", deepspeed="zero.json")
+    return one, two, three, TrainingArguments(**options)
+""",
+        ),
+        Example(
+            "The model is loaded in 16 bits.",
+            """\
+import torch
+from transformers import AutoModelForCausalLM, TrainingArguments
+
+
+def load(name):
+    return AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)
+
+
+arguments = TrainingArguments("out", per_device_train_batch_size=4)
+""",
+        ),
+        Example(
+            "TF32 is asked for.",
+            """\
+import pytorch_lightning as pl
+import torch
+
+torch.set_float32_matmul_precision("high")
+
+
+def main(model):
+    pl.Trainer(max_epochs=10).fit(model)
+""",
+        ),
+        Example(
+            "On the CPU, and to try it out.",
+            """\
+import pytorch_lightning as pl
+
+
+def main(model):
+    pl.Trainer(accelerator="cpu", max_epochs=10).fit(model)
+    pl.Trainer(fast_dev_run=True).fit(model)
+""",
+        ),
+    )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        assert isinstance(node, ast.Call)
+        is_lightning = facts.qualified(node.func) in LIGHTNING_TRAINERS
+        if has_unpacking(node) or is_aside(facts.path):
+            return None
+        if any(keyword(node, name) is not None for name in DECIDED) or _is_elsewhere(node):
+            return None
+        if any(map(facts.is_called, LOW)) or any(map(facts.is_given, LOW_KEYWORDS)):
+            return None
+        if not facts.is_called("fit" if is_lightning else "train"):
+            return None
+        wanted = 'precision="bf16-mixed"' if is_lightning else "bf16=True"
+        return Verdict(
+            node,
+            "This trains in float32, and the GPU's tensor cores do nothing (matrix products 8 times slower "
+            f"on an H200). Ask for `{wanted}`, or for TF32.",
+            Confidence.LIKELY,
+            Applicability.UNSAFE,
+            f"Add `{wanted}`",
+        )
+
+    def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
+        import libcst as cst
+
+        assert isinstance(node, cst.Call) and isinstance(site, ast.Call)
+        if facts.qualified(site.func) in LIGHTNING_TRAINERS:
+            return Rewrite(with_keyword(node, "precision", cst.SimpleString('"bf16-mixed"')))
+        return Rewrite(with_keyword(node, "bf16", cst.Name("True")))
+
+
+def _is_elsewhere(call: ast.Call) -> bool:
+    """Whether there is no GPU, or a strategy other than plain DDP may choose the precision."""
+    accelerator, strategy = keyword(call, "accelerator"), keyword(call, "strategy")
+    if isinstance(accelerator, ast.Constant) and accelerator.value in HOST_ACCELERATORS:
+        return True
+    is_plain = isinstance(strategy, ast.Constant) and str(strategy.value).startswith(("auto", "ddp", "None"))
+    return strategy is not None and not is_plain
