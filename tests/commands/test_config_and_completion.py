@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -55,12 +56,14 @@ def accepts(schema: dict[str, Any], value: object) -> bool:
     """Whether a value is as a schema has it, for the words that ours uses."""
     assert schema.keys() <= {
         "$schema", "title", "description", "type", "properties", "additionalProperties", "items",
-        "minLength", "enum",
+        "minLength", "enum", "pattern",
     }  # fmt: skip
     types = {"object": dict, "array": list, "string": str, "boolean": bool}
     if "enum" in schema and value not in schema["enum"]:
         return False
     if "type" in schema and not isinstance(value, types[schema["type"]]):
+        return False
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
         return False
     if isinstance(value, str) and len(value) < schema.get("minLength", 0):
         return False
@@ -76,7 +79,7 @@ def accepts(schema: dict[str, Any], value: object) -> bool:
     return True
 
 
-VALUES = ("true", "1", "1.5", "''", "'WL1'", "[]", "['WL1']", "['']", "[1]", "['a', 2]", "[['WL1']]", "{}",
+VALUES = ("true", "1", "1.5", "''", "'2.4'", "'2.4.1'", "'2'", "'v2.4'", "'WL1'", "[]", "['WL1']", "['']", "[1]", "['a', 2]", "[['WL1']]", "{}",
           "{WL1 = 'hint'}", "{WL1 = 'fatal'}", "{WL1 = 1}", "{'a/*' = ['WL1']}", "{'a/*' = 'WL1'}",
           "{'a/*' = []}", "{'a/*' = [1]}", "{'a/*' = {}}")  # fmt: skip
 

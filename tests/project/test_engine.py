@@ -10,9 +10,10 @@ from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, STORE, LayoutE
 from warplint.profile.database import write_database
 from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
 from warplint.project.config import Config, ConfigError
-from warplint.project.engine import Checked, Engine, known_codes
+from warplint.project.engine import Checked, Engine, all_rules, known_codes
 from warplint.source.text import SourceText
 from warplint.static.fixing import apply_edits
+from warplint.static.torch_version import TorchVersion
 
 MOVED = "        steps = torch.arange(x.shape[1]).to(x.device)\n"
 DRAWN = "        noise = torch.randn(x.shape).to(x.device)\n"
@@ -38,6 +39,30 @@ def test_findings_are_judged_by_configuration(tmp_path: Path) -> None:
     assert places(engine(tmp_path, ignore=("WL1",)).check(text)) == []
     assert places(engine(tmp_path, select=("WL2",)).check(text)) == []
     assert places(engine(tmp_path, per_file_ignores=(("net.py", ("WL101",)),)).check(text)) == []
+
+
+MASKED = "        x[torch.ones(4, dtype=torch.bool)] = 0.0\n        return x\n"
+
+
+def test_findings_are_those_of_the_torch_that_the_program_runs_with(tmp_path: Path) -> None:
+    text = source(FORWARD + MASKED, tmp_path / "net.py")
+    assert places(engine(tmp_path, torch_version=TorchVersion(2, 8)).check(text)) == [(7, "WL102")]
+    assert places(engine(tmp_path, torch_version=TorchVersion(2, 9)).check(text)) == []
+    assert places(engine(tmp_path).check(text)) == []
+
+
+def test_a_rule_speaks_from_its_first_release_to_its_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (rule,) = {type(rule) for rule in all_rules() if rule.code == "WL101"}
+    monkeypatch.setattr(rule, "since", TorchVersion(2, 1))
+    monkeypatch.setattr(rule, "until", TorchVersion(2, 4))
+    silenced = MOVED.replace("\n", "  # warplint: ignore[WL101]\n")
+    for minor, found in ((0, []), (1, [(7, "WL101")]), (3, [(7, "WL101")]), (4, [])):
+        checker = Engine(tmp_path, Config(tmp_path, torch_version=TorchVersion(2, minor)), unused=True)
+        assert places(checker.check(source(FORWARD + MOVED + RESULT))) == found
+        # A comment that another release needs is of use.
+        assert places(checker.check(source(FORWARD + silenced + RESULT))) == []
 
 
 def test_findings_are_judged_by_comments(tmp_path: Path) -> None:

@@ -43,20 +43,22 @@ def unmarked(marked: str) -> tuple[str, list[str]]:
     return text, places
 
 
-def findings(rule: Rule, text: str) -> list[Finding]:
-    return list(Analyzer([rule]).analyze(SourceText(text, Path("example.py"))).findings)
+def findings(rule: Rule, example: Example, text: str) -> list[Finding]:
+    analyzer = Analyzer([rule], torch=example.torch)
+    return list(analyzer.analyze(SourceText(text, Path("example.py"))).findings)
 
 
-def fixed(rule: Rule, text: str) -> str:
+def fixed(rule: Rule, example: Example, text: str) -> str:
     source = SourceText(text, Path("example.py"))
-    return fix_all(Analyzer([rule]), source, lambda _: True, unsafe=True).text
+    return fix_all(Analyzer([rule], torch=example.torch), source, lambda _: True, unsafe=True).text
 
 
 @pytest.mark.parametrize(("rule", "example"), FIRES)
 def test_a_firing_example_fires_at_its_marks_and_nowhere_else(rule: Rule, example: Example) -> None:
     text, places = unmarked(example.source)
-    found = findings(rule, text)
-    assert [f"{finding.span.start}-{finding.span.end}" for finding in found] == sorted(places)
+    found = findings(rule, example, text)
+    expected = sorted(tuple(int(offset) for offset in place.split("-")) for place in places)
+    assert [(finding.span.start, finding.span.end) for finding in found] == expected
     for finding in found:
         assert (finding.code, finding.name) == (rule.code, rule.name)
         assert finding.message.endswith(".") and "\n" not in finding.message
@@ -64,13 +66,13 @@ def test_a_firing_example_fires_at_its_marks_and_nowhere_else(rule: Rule, exampl
 
 @pytest.mark.parametrize(("rule", "example"), QUIET)
 def test_a_quiet_example_is_quiet(rule: Rule, example: Example) -> None:
-    assert [finding.message for finding in findings(rule, example.source)] == []
+    assert [finding.message for finding in findings(rule, example, example.source)] == []
 
 
 @pytest.mark.parametrize(("rule", "example"), FIXED)
 def test_a_fix_writes_what_the_example_says(rule: Rule, example: Example) -> None:
     text, _ = unmarked(example.source)
-    result = fixed(rule, text)
+    result = fixed(rule, example, text)
     assert result == example.fixed
     ast.parse(result)
 
@@ -78,13 +80,13 @@ def test_a_fix_writes_what_the_example_says(rule: Rule, example: Example) -> Non
 @pytest.mark.parametrize(("rule", "example"), FIXED)
 def test_fixing_again_changes_nothing(rule: Rule, example: Example) -> None:
     assert example.fixed is not None
-    assert fixed(rule, example.fixed) == example.fixed
+    assert fixed(rule, example, example.fixed) == example.fixed
 
 
 @pytest.mark.parametrize(("rule", "example"), FIRES)
 def test_an_example_without_fixed_text_has_no_fix(rule: Rule, example: Example) -> None:
     text, _ = unmarked(example.source)
-    fixes = {finding.fix for finding in findings(rule, text)}
+    fixes = {finding.fix for finding in findings(rule, example, text)}
     assert (fixes == {Applicability.NONE}) is (example.fixed is None)
 
 
@@ -93,7 +95,7 @@ def test_an_example_gives_the_same_results_deeper_in_a_file(rule: Rule, example:
     """Positions and hotness hold where the code does not start the file."""
     text, places = unmarked(example.source)
     above = '"""Ünïcode, and a class above."""\n\n\nclass Above:\n    pass\n\n\n'
-    found = findings(rule, above + text)
+    found = findings(rule, example, above + text)
     expected = sorted(tuple(int(offset) + len(above) for offset in place.split("-")) for place in places)
     assert [(finding.span.start, finding.span.end) for finding in found] == expected
 

@@ -12,7 +12,7 @@ import pytest
 from warplint.static.registry import RuleError, load_rules
 
 RULE = '''
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, wants
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, TorchVersion, wants
 
 
 class Sample(Rule):
@@ -99,6 +99,12 @@ def test_a_new_file_in_a_family_is_a_new_rule(pack: Pack) -> None:
         ('(Example("A call.", "«torch.zeros(3)»"),)', "()", "at least one example that fires"),
         ("«torch.zeros(3)»", "torch.zeros(3)", "a firing example without «»"),
         ("«torch.zeros(3)»", "«torch.zeros(3)", "unbalanced marks"),
+        ("risk = Risk.LOW", 'risk = Risk.LOW\n    since = "2.4"', "a since or until that is no TorchVersion"),
+        (
+            "risk = Risk.LOW",
+            "risk = Risk.LOW\n    since, until = TorchVersion(2, 4), TorchVersion(2, 4)",
+            "right since torch 2.4 until 2.4: for no release",
+        ),
         ("x = 3", "«x = 3»", "a quiet example with «»"),
         ("    proof = Signature(At.LINE, Metric.WAIT)\n", "", "no proof of type Signature"),
         ("class Sample(Rule)", "class Sample", "holds 0 rules"),

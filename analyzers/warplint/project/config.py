@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -12,8 +13,10 @@ from typing import Any
 from warplint.project.globs import Globs
 from warplint.project.root import PYPROJECT, folders_above
 from warplint.project.selection import EVERY_RULE, Selection, did_you_mean, longest_match
+from warplint.project.torch_target import UNKNOWN, TorchTarget, TorchTargets
 from warplint.source.records import dataclass, replace
 from warplint.static.finding import Severity
+from warplint.static.torch_version import TorchVersion
 
 TABLE = "tool.warplint"
 
@@ -55,7 +58,7 @@ class Config:
     """The settings of one folder and what is below it.
 
     ``root`` is the folder that ``exclude`` and ``per_file_ignores`` count from; ``file`` the pyproject.toml
-    they come from, None for the defaults.
+    they come from, None for the defaults. ``found_torch`` counts where they name no ``torch_version``.
     """
 
     root: Path
@@ -71,6 +74,15 @@ class Config:
     respect_gitignore: bool = True
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     packs: tuple[str, ...] = ()
+    torch_version: TorchVersion | None = None
+    found_torch: TorchTarget = UNKNOWN
+
+    @property
+    def torch(self) -> TorchTarget:
+        """The release that programs are checked for."""
+        if self.torch_version is None:
+            return self.found_torch
+        return TorchTarget(self.torch_version, "configured")
 
     @cached_property
     def excluded(self) -> Globs:
@@ -152,6 +164,12 @@ def _severities(value: Any) -> tuple[tuple[str, Severity], ...] | None:
     return tuple((selector, Severity(level)) for selector, level in value.items())
 
 
+def _torch_version(value: Any) -> TorchVersion | None:
+    fits = isinstance(value, str) and re.fullmatch(TORCH_VERSION, value)
+    return TorchVersion.parse(value) if fits else None
+
+
+TORCH_VERSION = r"[0-9]+\.[0-9]+(\.[0-9]+)?"
 SEVERITIES = tuple(severity.value for severity in Severity)
 STRINGS = {"type": "array", "items": {"type": "string", "minLength": 1}}
 CODES = Kind(
@@ -199,6 +217,15 @@ KEYS = {
         ),
         "Packages with rules of your own, which `warplint check` imports.",
     ),
+    "torch-version": Key(
+        "torch_version",
+        Kind(
+            'a release of torch, such as "2.4"',
+            {"type": "string", "pattern": f"^{TORCH_VERSION}$"},
+            _torch_version,
+        ),
+        "The oldest torch that the program runs with, where it is not what the project asks for.",
+    ),
 }
 
 
@@ -209,6 +236,11 @@ def load_config(start: Path) -> Config:
     """
     folders = list(folders_above(start))
     return next((config for folder in folders if (config := config_in(folder))), Config(folders[0]))
+
+
+def aimed(config: Config, folder: Path, targets: TorchTargets) -> Config:
+    """The settings with the torch of a folder, unless they name one."""
+    return config if config.torch_version is not None else replace(config, found_torch=targets.of(folder))
 
 
 def config_in(folder: Path) -> Config | None:
@@ -284,9 +316,15 @@ def _read_keys(table: dict[str, Any], origin: str) -> dict[str, Any]:
             raise ConfigError(f"{origin} has no key {name!r}{hint} (accepted: {', '.join(KEYS)})")
         read = key.kind.read(value)
         if read is None:
-            raise ConfigError(f"{origin} {name} must be {key.kind.accepts}, not {_type_name(value)}")
+            refused = repr(value) if _is_wrong_text(key, value) else _type_name(value)
+            raise ConfigError(f"{origin} {name} must be {key.kind.accepts}, not {refused}")
         fields[key.field] = read
     return fields
+
+
+def _is_wrong_text(key: Key, value: object) -> bool:
+    """Whether a value has the right type and the wrong content."""
+    return isinstance(value, str) and key.kind.schema["type"] == "string"
 
 
 def _type_name(value: object) -> str:

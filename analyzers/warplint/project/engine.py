@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
 from warplint.project.catalogue import catalogue, catalogue_of
-from warplint.project.config import Config, load_config
+from warplint.project.config import Config, aimed, load_config
 from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
 from warplint.project.root import find_root
 from warplint.project.selection import Selection
 from warplint.project.suppressions import Suppressions, Unused, read_suppressions
+from warplint.project.torch_target import TorchTargets
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
@@ -64,13 +65,16 @@ class Engine:
         self.rule_seconds: defaultdict[str, float] = defaultdict(float)
         """How long each rule has taken, by code."""
         rules = self._catalogue.rules
-        self._analyzer = Analyzer(_timed(rules, self.rule_seconds) if timed else rules, root)
+        torch = self.config.torch.version
+        self._analyzer = Analyzer(_timed(rules, self.rule_seconds) if timed else rules, root, torch)
+        self._wrong_for_torch = frozenset(rule.code for rule in rules if not rule.holds_for(torch))
         self._newest = NewestProfile(root)
 
     @classmethod
     def for_path(cls, path: Path) -> Engine:
         """The engine for a file or folder, as its own project configures it. Raises ConfigError."""
-        return cls(find_root(path), load_config(path))
+        root = find_root(path)
+        return cls(root, aimed(load_config(path), root, TorchTargets()))
 
     def check(self, source: SourceText, previous: Checked | None = None) -> Checked:
         """Analyse any text; what did not change since ``previous`` is not parsed again."""
@@ -149,7 +153,8 @@ class Engine:
         reported = [
             finding
             for finding in analysis.findings
-            if selection.enabled(finding.code, finding.code in self._catalogue.previews)
+            if finding.code not in self._wrong_for_torch
+            and selection.enabled(finding.code, finding.code in self._catalogue.previews)
             and not suppressions.hide(finding.code, source.position(finding.span.start).line)
         ]
         reported += _broken(analysis, selection)

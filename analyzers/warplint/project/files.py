@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from warplint.project.config import Config, config_in
+from warplint.project.config import Config, aimed, config_in
 from warplint.project.gitignore import NOTHING_IGNORED, Gitignores
+from warplint.project.torch_target import TorchTargets
 from warplint.source.records import dataclass
 
 SUFFIXES = (".py", ".pyi", ".pyw", ".ipynb")
@@ -45,30 +46,43 @@ class Configs:
     """The settings of each folder: its own pyproject.toml's, else those of the folder above."""
 
     def __init__(
-        self, override: Callable[[Config], Config] = lambda config: config, everywhere: Config | None = None
+        self,
+        override: Callable[[Config], Config] = lambda config: config,
+        everywhere: Config | None = None,
+        targets: TorchTargets | None = None,
     ) -> None:
         """``override`` puts the command line's choices on top of what a file says.
 
-        ``everywhere`` takes the place of what any pyproject.toml says.
+        ``everywhere`` takes the place of what any pyproject.toml says; ``targets`` know each folder's torch.
         """
         self._override = override
-        self._by_folder: dict[Path, Config] = {}
         self._everywhere = None if everywhere is None else override(everywhere)
+        self._targets = targets or TorchTargets()
+        self._said: dict[Path, Config] = {}
+        self._by_folder: dict[Path, Config] = {}
+        self._shared: dict[Config, Config] = {}
 
     def of(self, folder: Path) -> Config:
         """Raises ConfigError."""
-        if self._everywhere is not None:
-            return self._everywhere
         known = self._by_folder.get(folder)
+        if known is None:
+            known = aimed(self._everywhere or self._said_in(folder), folder, self._targets)
+            # One object for all folders that agree: what is made from it is made once.
+            known = self._by_folder[folder] = self._shared.setdefault(known, known)
+        return known
+
+    def _said_in(self, folder: Path) -> Config:
+        """What the nearest file says."""
+        known = self._said.get(folder)
         if known is None:
             own = config_in(folder)
             if own is not None:
                 known = self._override(own)
             elif folder.parent != folder:
-                known = self.of(folder.parent)
+                known = self._said_in(folder.parent)
             else:
                 known = self._override(Config(folder))
-            self._by_folder[folder] = known
+            self._said[folder] = known
         return known
 
 

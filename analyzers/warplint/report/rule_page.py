@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from warplint.project.builtin import BuiltIn
 from warplint.static.rule import Example, Rule
+from warplint.static.torch_version import NEWEST
 
 OPEN, CLOSE = "«", "»"
 
@@ -20,7 +21,22 @@ def rule_page(rule: Rule | BuiltIn) -> str:
     examples = [_example("Reported", example) for example in rule.fires]
     examples += [_example("Not reported", example) for example in rule.quiet]
     risk = f"Risk: {rule.risk.value}.\n\n"
-    return title + risk + preview + explanation(rule) + "\n\n## Examples\n\n" + "\n".join(examples)
+    return (
+        title
+        + risk
+        + preview
+        + _releases(rule)
+        + explanation(rule)
+        + "\n\n## Examples\n\n"
+        + "\n".join(examples)
+    )
+
+
+def _releases(rule: Rule) -> str:
+    bounds = [
+        f"{word} {version}" for word, version in (("since", rule.since), ("before", rule.until)) if version
+    ]
+    return f"For torch {' and '.join(bounds)}.\n\n" if bounds else ""
 
 
 def list_rules(rules: Iterable[Rule | BuiltIn]) -> Iterator[str]:
@@ -37,7 +53,8 @@ def explanation(rule: Rule | BuiltIn) -> str:
 
 
 def _example(verdict: str, example: Example) -> str:
-    text = f"{verdict}: {example.why}\n\n{_code(example.source)}"
+    release = "" if example.torch == NEWEST else f" (torch {example.torch})"
+    text = f"{verdict}{release}: {example.why}\n\n{_code(example.source)}"
     return text + (f"\nFixed:\n\n{_code(example.fixed)}" if example.fixed is not None else "")
 
 

@@ -22,6 +22,7 @@ from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
 from warplint.static.tables.frameworks import FRAMEWORKS
+from warplint.static.torch_version import NEWEST, TorchVersion
 
 TOO_DEEP = "nested too deeply to be analysed"
 _FRAMEWORK = re.compile("|".join(map(re.escape, FRAMEWORKS)))
@@ -79,12 +80,16 @@ class Analysis:
 class Analyzer:
     """Runs rules over texts. Keeps nothing between texts: pass the last analysis to reuse it.
 
-    ``root`` is the project's folder: where a file stands in it says how sure its findings are.
+    ``root`` is the project's folder: where a file stands in it says how sure its findings are. ``torch`` is
+    what its programs run with.
     """
 
-    def __init__(self, rules: Sequence[Rule], root: Path | None = None) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], root: Path | None = None, torch: TorchVersion = NEWEST
+    ) -> None:
         self._nominator = Nominator(rules)
         self._root = root
+        self._torch = torch
 
     def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
         """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
@@ -93,7 +98,7 @@ class Analyzer:
         if not _FRAMEWORK.search(source.text):
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
         path = within(source.path, self._root)
-        return _Run(self._nominator, source, placed, previous, path).result()
+        return _Run(self._nominator, source, placed, previous, path, self._torch).result()
 
 
 class _Run:
@@ -106,6 +111,7 @@ class _Run:
         chunks: list[Placed],
         previous: Analysis | None,
         path: Path,
+        torch: TorchVersion,
     ) -> None:
         self._nominator = nominator
         self._source = source
@@ -115,7 +121,7 @@ class _Run:
         index = Index([placed for placed in chunks if self._can_be_outlined(placed)])
         self._knowledge = Knowledge(index)
         self._index = index
-        self._facts = Facts(source, self._knowledge, path)
+        self._facts = Facts(source, self._knowledge, path, torch)
         self._interesting = nominator.interesting(index.aliases)
         self._told: dict[Chunk, Told] = {}
         self._facts_found: Answers = {}

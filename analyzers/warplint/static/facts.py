@@ -17,6 +17,7 @@ from warplint.static.finding import Hotness
 from warplint.static.knowledge import Knowledge
 from warplint.static.names import Comprehension, Scope, canonical, comprehension_binds, function_scope
 from warplint.static.role import Role
+from warplint.static.torch_version import NEWEST, TorchVersion
 from warplint.static.tree import FunctionNode
 from warplint.static.unit import Unit
 from warplint.static.use import Use, UseKind
@@ -41,11 +42,18 @@ class Facts:
     """Everything known about one version of a module, asked by ast node (nodes of its own trees only).
 
     The line numbers on nodes count within their chunk; ``span`` gives the place in the whole text. ``path``
-    is the file's, from the project's root where that is known.
+    is the file's, from the project's root where that is known, and ``torch`` what the program runs with.
     """
 
-    def __init__(self, source: SourceText, knowledge: Knowledge, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        source: SourceText,
+        knowledge: Knowledge,
+        path: Path | None = None,
+        torch: TorchVersion = NEWEST,
+    ) -> None:
         self.path = source.path if path is None else path
+        self.torch = torch
         self._source = source
         self._knowledge = knowledge
         self._home: Placed = knowledge.index.chunks[0]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
-from warplint.static.rule import Example, Risk, Rule, Signature, Wants
+from warplint.static.rule import Example, Risk, Rule, Signature, TorchVersion, Wants
 
 CODE = re.compile(r"[A-Z]{2,}\d{3}")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -102,6 +102,10 @@ def _problems(rule: type[Rule]) -> Iterator[str]:
         yield f"has the code {rule.code!r}; a code is capital letters and three digits, such as WL101"
     if not NAME.fullmatch(rule.name):
         yield f"has the name {rule.name!r}; a name is lower-case words joined by hyphens"
+    if not all(isinstance(bound, TorchVersion | None) for bound in (rule.since, rule.until)):
+        yield "has a since or until that is no TorchVersion"
+    elif rule.since is not None and rule.until is not None and rule.since >= rule.until:
+        yield f"is right since torch {rule.since} until {rule.until}: for no release"
     yield from _docstring_problems(inspect.cleandoc(rule.__doc__ or ""))
     if not rule.fires or not rule.quiet:
         yield "needs at least one example that fires and one that stays quiet"

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.finding import Hotness
+from warplint.static.rule import TorchVersion
 from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set
 from warplint_rules._loops import loops_around
 from warplint_rules.placement._content import FACTORIES, FROM_PYTHON
+
+CPU_MASKS_WAIT_FOR_NOTHING = TorchVersion(2, 9)
 
 
 class Effect(enum.Enum):
@@ -128,8 +131,10 @@ def _effect(made: ast.expr, tensor: ast.expr, use: Use, facts: Facts) -> Effect 
     if use.other is None or not use.other.on_accelerator:
         return None
     if use.kind is UseKind.INDEX:
-        # Boolean masks on the CPU select without a wait since torch 2.9, and a number is read where it is.
-        return None if value.dtype == "torch.bool" or value.ndim == 0 else Effect.INDEXES
+        if value.dtype == "torch.bool":
+            return Effect.INDEXES if _fills_by_mask(use, facts) else None
+        # A number is read where it is.
+        return None if value.ndim == 0 else Effect.INDEXES
     if use.kind is not UseKind.COMBINED:
         return None
     written = _written(use.node)
@@ -137,6 +142,20 @@ def _effect(made: ast.expr, tensor: ast.expr, use: Use, facts: Facts) -> Effect 
         return Effect.FETCHES if facts.value(written).on_cpu else Effect.COPIES
     # A CPU tensor of no dimensions goes to the kernel as a number.
     return Effect.RAISES if value.ndim != 0 and _surely_meets(use, facts) else None
+
+
+def _fills_by_mask(use: Use, facts: Facts) -> bool:
+    """Whether a number is written through a mask that is copied to the GPU first; one there needs no wait.
+
+    To read through a mask waits wherever it is, so that the copy changes nothing.
+    """
+    statement = facts.statement(use.node)
+    return (
+        facts.torch < CPU_MASKS_WAIT_FOR_NOTHING
+        and isinstance(statement, ast.Assign)
+        and use.node in statement.targets
+        and facts.value(statement.value).kind is Kind.NUMBER
+    )
 
 
 def _leaves_the_cpu(use: Use, facts: Facts) -> bool:

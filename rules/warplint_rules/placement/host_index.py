@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from warplint.static.rule import At, Example, Metric, Risk, Signature
+from warplint.static.rule import At, Example, Metric, Risk, Signature, TorchVersion
 from warplint_rules.placement._host_made import HostMade
 from warplint_rules.placement._journey import Effect
 
@@ -17,7 +17,8 @@ class HostIndex(HostMade):
 
     ## When it stays silent
 
-    - for a boolean mask on the CPU, which selects without a wait since torch 2.9;
+    - for a boolean mask on the CPU, which selects without a wait since torch 2.9; before, only where a number
+      is written through it, which waits for nothing if the mask is on the GPU;
     - for a single CPU number, which PyTorch reads where it is;
     - when the indices come from Python data or from a solver on the CPU, which has to be copied anyway;
     - when Python reads the indices too: on the GPU, that would wait each time;
@@ -32,6 +33,7 @@ class HostIndex(HostMade):
     ## Sources
 
     - CUDA semantics, "Use pinned memory buffers": what copies from pageable memory wait for
+    - pytorch/pytorch#156384: CPU masks without a wait
     - measured on an H200, torch 2.11: which calls make the host wait
     """
 
@@ -111,9 +113,49 @@ class Gathered(nn.Module):
         return features[rows, columns]
 """,
         ),
+        Example(
+            "Before torch 2.9 a mask on the CPU is copied, and one on the GPU takes a number without a wait.",
+            """\
+import torch
+from torch import nn
+
+
+class Hide(nn.Module):
+    def forward(self, x):
+        hidden = «torch.ones(x.shape[0], dtype=torch.bool)»
+        x[hidden] = 0.0
+        return x
+""",
+            """\
+import torch
+from torch import nn
+
+
+class Hide(nn.Module):
+    def forward(self, x):
+        hidden = torch.ones(x.shape[0], dtype=torch.bool, device=x.device)
+        x[hidden] = 0.0
+        return x
+""",
+            torch=TorchVersion(2, 8),
+        ),
     )
 
     quiet = (
+        Example(
+            "Before torch 2.9 a mask on the CPU is copied; but reading through one waits on the GPU too.",
+            """\
+import torch
+from torch import nn
+
+
+class Every(nn.Module):
+    def forward(self, x):
+        keep = torch.ones(x.shape[0], dtype=torch.bool)
+        return x[keep]
+""",
+            torch=TorchVersion(2, 8),
+        ),
         Example(
             "A boolean mask on the CPU selects from a CUDA tensor without a wait.",
             """\
@@ -126,6 +168,21 @@ class Every(nn.Module):
         keep = torch.ones(x.shape[0], dtype=torch.bool)
         return x[keep]
 """,
+        ),
+        Example(
+            "Since torch 2.9 also when a number is written through it.",
+            """\
+import torch
+from torch import nn
+
+
+class Hide(nn.Module):
+    def forward(self, x):
+        hidden = torch.ones(x.shape[0], dtype=torch.bool)
+        x[hidden] = 0.0
+        return x
+""",
+            torch=TorchVersion(2, 9),
         ),
         Example(
             "The result of a solver on the CPU has to be copied anyway.",

@@ -10,6 +10,7 @@ from pathlib import Path
 from warplint.project.config import Config, ConfigError, config_of, read_settings
 from warplint.project.files import Configs, Target, Unreadable, find_files, left_out
 from warplint.project.gitignore import Gitignores
+from warplint.project.torch_target import TorchTargets
 from warplint.source.records import replace
 
 STDIN = Path("-")
@@ -29,7 +30,11 @@ def configs(args: argparse.Namespace) -> Configs:
         everywhere = config_of(Path(files[0]), Path.cwd())
     elif args.isolated:
         everywhere = Config(Path.cwd())
-    return Configs(lambda config: _with_choices(replace(config, **fields), args), everywhere)
+    return Configs(
+        lambda config: _with_choices(replace(config, **fields), args),
+        everywhere,
+        TorchTargets(isolated=args.isolated),
+    )
 
 
 def items_of(args: argparse.Namespace, configs: Configs) -> Iterator[Target | Unreadable]:

@@ -10,6 +10,9 @@ from warplint.project.catalogue import catalogue_of
 from warplint.project.config import KEYS, TABLE, Config
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import shown
+from warplint.static.torch_version import NEWEST
+
+TORCH = "torch_version"
 
 
 def files(items: Iterable[Target | Unreadable]) -> Iterator[str]:
@@ -29,8 +32,18 @@ def settings(items: Iterable[Target | Unreadable]) -> Iterator[str]:
         yield f"# For {shown(path)} and what else is configured like it, {origin}.\n"
         yield f"[{TABLE}]\n"
         for name, key in KEYS.items():
-            yield f"{name} = {_toml(getattr(config, key.field), key.kind.schema['type'])}\n"
+            if key.field != TORCH:
+                yield f"{name} = {_toml(getattr(config, key.field), key.kind.schema['type'])}\n"
+        yield _torch(config)
         yield from _rules_that_are_on(config)
+
+
+def _torch(config: Config) -> str:
+    """The torch that is checked for, and where it comes from; a comment where none is named anywhere."""
+    version, origin = config.torch.version, config.torch.origin
+    if version == NEWEST:
+        return f"# torch-version: the newest, since {origin}\n"
+    return f"torch-version = {_toml(str(version))}  # {origin}\n"
 
 
 def _rules_that_are_on(config: Config) -> Iterator[str]:
@@ -38,7 +51,7 @@ def _rules_that_are_on(config: Config) -> Iterator[str]:
     catalogue = catalogue_of(config)
     selection = catalogue.understood(config).selection
     for rule in catalogue.rules:
-        if selection.enabled(rule.code, rule.preview):
+        if selection.enabled(rule.code, rule.preview) and rule.holds_for(config.torch.version):
             yield f"# {rule.code} {rule.name}\n"
 
 
