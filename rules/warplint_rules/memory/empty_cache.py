@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import ast
+import re
+
+from warplint.static.facts import Facts
+from warplint.static.finding import Confidence
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.tree import last_name
+from warplint_rules.memory._steps import measures_memory, runs_each_step
+
+HOLDERS = re.compile(
+    r"(\w+_)?(accelerator|backend|cuda|device|hpu|mps|npu|xpu)(_module|_api)?|get_accelerator"
+)
+"""What ``empty_cache`` is called on when it is the allocator's: a module of torch, or one in a variable."""
+
+
+class EmptyCacheEachStep(Rule):
+    """The allocator's cache is emptied in every step, so the next step asks the driver for its memory anew.
+
+    ## Why is this slow?
+
+    PyTorch keeps freed GPU memory to give it out again without asking anyone. `torch.cuda.empty_cache()`
+    waits until the GPU has done its work and hands that memory back to the driver, and the next step fetches
+    it again, block by block. It gives this program no memory that it would not have had: before it reports
+    that memory is out, PyTorch empties the cache itself. Reported elsewhere: 250 steps took 65 s with it and
+    50 s with it in every tenth step only, at a peak of 23.5 GB instead of 19.3 GB.
+
+    ## When it stays silent
+
+    - behind any condition (every N steps, after an error, for evaluation) and outside the innermost loop that
+      trains;
+    - where the function measures memory.
+
+    ## Fix safety
+
+    There is no automatic fix. Take the call out; where several programs share the GPU, or fragments keep a
+    large tensor from fitting, empty the cache every some hundred steps, or set
+    `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`.
+
+    ## Sources
+
+    - CUDA semantics, "Memory management"
+    - huggingface/peft#2894: less often, with times and peak memory
+    - Transformers, `TrainingArguments.torch_empty_cache_steps`: about 10% slower for less peak memory
+    """
+
+    code = "WL611"
+    name = "empty-cache-each-step"
+    wants = wants(methods={"empty_cache"})
+    proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.MEDIUM
+
+    fires = (
+        Example(
+            "After each optimizer step, in a function that is one, and in `forward`.",
+            """\
+import torch
+from torch import nn
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        «torch.cuda.empty_cache()»
+
+
+class Trainer:
+    def step(self, batch):
+        self.model(batch.cuda()).mean().backward()
+        self.optimizer.step()
+        «torch.cuda.empty_cache()»
+
+    def run(self, loader):
+        for batch in loader:
+            self.step(batch)
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        x = self.first(x)
+        «torch.cuda.empty_cache()»
+        return self.second(x)
+""",
+        ),
+    )
+
+    quiet = (
+        Example(
+            "Every hundredth step, after an error, once an epoch, and before evaluation.",
+            """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for epoch in range(3):
+        for step, batch in enumerate(loader):
+            try:
+                model(batch.cuda()).mean().backward()
+            except torch.cuda.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                continue
+            optimizer.step()
+            if step % 100 == 0:
+                torch.cuda.empty_cache()
+        torch.cuda.empty_cache()
+        evaluate(model)
+""",
+        ),
+        Example(
+            "Loading part by part, and measuring memory.",
+            """\
+import torch
+
+
+def load(model, files):
+    for file in files:
+        model.load_part(torch.load(file))
+        torch.cuda.empty_cache()
+
+
+def peak(model, loader, optimizer):
+    for batch in loader:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        model(batch.cuda()).mean().backward()
+        optimizer.step()
+        print(torch.cuda.max_memory_allocated())
+""",
+        ),
+        Example(
+            "Another cache.",
+            """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        model(batch.cuda()).mean().backward()
+        optimizer.step()
+        loader.empty_cache()
+""",
+        ),
+        Example(
+            "Once a rollout: the steps are in a loop inside.",
+            """\
+import torch
+
+
+def train(model, environment, optimizer):
+    for update in range(1000):
+        rollout = collect(model, environment)
+        torch.cuda.empty_cache()
+        for batch in rollout:
+            model(batch).mean().backward()
+            optimizer.step()
+""",
+        ),
+    )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if HOLDERS.fullmatch(last_name(node.func.value)) is None:
+            return None
+        if not runs_each_step(node, facts) or measures_memory(node, facts):
+            return None
+        return Verdict(
+            node,
+            f"The cache is emptied in every step ({facts.why_hot(node)}): the host waits for the GPU, and "
+            "the next step gets its memory from the driver anew. Take it out, or do it now and then.",
+            Confidence.CERTAIN,
+        )
