@@ -228,6 +228,10 @@ class Facts:
         """Whether the file calls something of this last name anywhere, as it does to switch a mode."""
         return self._knowledge.is_called(name)
 
+    def is_given(self, keyword: str) -> bool:
+        """Whether some call in the file is handed a keyword argument of this name."""
+        return self._knowledge.is_given(keyword)
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for a top-level statement."""
         parent = self._chunk(node).chunk.parents.get(node)
@@ -236,10 +240,6 @@ class Facts:
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement around the node."""
         current: ast.AST | None = node
-    def is_given(self, keyword: str) -> bool:
-        """Whether some call in the file is handed a keyword argument of this name."""
-        return self._knowledge.is_given(keyword)
-
         while not isinstance(current, ast.stmt):
             assert current is not None, "every expression stands in a statement"
             current = self.parent(current)

@@ -127,8 +127,6 @@ class Knowledge(Asking):
         outline = self._class(owner)
         return self.index.method(outline, method) if outline is not None else None
 
-    @silent_fact
-    def _lineage(self, qualified: str) -> tuple[ClassOutline, ...]:
     @fact
     def is_given(self, keyword: str) -> bool:
         """Whether some call in the file is handed a keyword argument of this name."""
@@ -140,6 +138,8 @@ class Knowledge(Asking):
             for word in site.node.keywords
         )
 
+    @silent_fact
+    def _lineage(self, qualified: str) -> tuple[ClassOutline, ...]:
         """A class of this file and its bases here, nearest first; empty for any other name."""
         outline = self._class(qualified)
         return tuple(self.index.lineage(outline)) if outline is not None else ()
