@@ -1,0 +1,1 @@
+"""What keeps a compiled model or a captured graph from its speed."""
