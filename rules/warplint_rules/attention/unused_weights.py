@@ -81,7 +81,8 @@ class Layer(nn.Module):
             memory,
             memory,
         )»
-        return x + y
+        z = «self.self_attn(y, y, y)»
+        return x + z[0]
 """,
             """\
 import torch
@@ -102,7 +103,8 @@ class Layer(nn.Module):
             memory,
             need_weights=False,
         )
-        return x + y
+        z = self.self_attn(y, y, y, need_weights=False)
+        return x + z[0]
 """,
         ),
     )
@@ -172,16 +174,20 @@ class Layer(nn.Module):
 
 
 def _drops_weights(call: ast.Call, facts: Facts) -> bool:
+    """Whether only the first of the two results is used."""
     parent = facts.parent(call)
-    if isinstance(parent, ast.Subscript):
-        return isinstance(parent.slice, ast.Constant) and parent.slice.value == 0
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple):
+        names = parent.targets[0].elts
+        weights = names[1] if len(names) == 2 and len(parent.targets) == 1 else None
+        return isinstance(weights, ast.Name) and not _is_read(weights.id, call, facts)
+    uses = facts.uses(call)
+    return bool(uses) and all(_is_first(use.node) for use in uses)
+
+
+def _is_first(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
         return False
-    target = parent.targets[0]
-    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
-        return False
-    weights = target.elts[1]
-    return isinstance(weights, ast.Name) and not _is_read(weights.id, call, facts)
+    return node.slice.value == 0
 
 
 def _is_read(name: str, call: ast.Call, facts: Facts) -> bool:
