@@ -53,6 +53,36 @@ PLACES = {
         "step",
         "in Matcher.match",
     ),
+    "a function that works on what it is handed, and gives something": (
+        "def normals(vertices, faces):\n    «here()»\n    return vertices.unsqueeze(0)",
+        "step",
+        "in normals",
+    ),
+    "a function that works on what it is handed, and gives nothing": (
+        "def show(vertices):\n    «here()»\n    plot(vertices.unsqueeze(0))",
+        "unknown",
+        "in show",
+    ),
+    "a function that works on what it is handed, and promises a text": (
+        "def name(vertices) -> str:\n    «here()»\n    return str(vertices.unsqueeze(0))",
+        "unknown",
+        "in name",
+    ),
+    "a method that works on what a data set hands it": (
+        "class Photos(Dataset):\n    def cut(self, p):\n        «here()»\n        return p.unsqueeze(0)",
+        "step",
+        "in Photos.cut",
+    ),
+    "preparing what is on the GPU": (
+        "class Dispatcher:\n    def preprocess(self, ids: torch.Tensor) -> torch.Tensor:\n        «here()»",
+        "step",
+        "in Dispatcher.preprocess",
+    ),
+    "decoding with a model that is handed on": (
+        "def generate(draft, model, n):\n    while n:\n        «here()»\n        n -= look(draft, model)",
+        "step",
+        "in the decoding loop",
+    ),
     "a function that takes tensors apart": (
         "def describe(weights: torch.Tensor) -> str:\n    «here()»",
         "unknown",

@@ -128,6 +128,17 @@ SITES: dict[str, tuple[Wants, str, list[str]]] = {
         "torch.backends.cudnn.benchmark = True\ntorch.backends.cudnn.enabled: bool",
         [],
     ),
+    "what a comparison picks": (
+        wants(subscripts=True),
+        "def f(x, idx):\n    return x[idx != -1], x[idx in y], x[idx]",
+        ["x[idx != -1]"],
+    ),
+    "an element that is named like a counter": (
+        CONDITIONS,
+        "def f(hit):\n    for idx in hit:\n        if idx == self.n:\n            pass\n"
+        "    for step in range(3):\n        if step == self.n:\n            pass",
+        ["idx == self.n"],
+    ),
     "text in an f-string is none": (FORMATS, "f'{len(x)}{1}'", []),
 }
 
@@ -146,6 +157,12 @@ def test_each_rule_is_shown_its_own() -> None:
     calls, methods = Probe(CALLS), Probe(METHODS)
     analyze("import torch\ntorch.arange(3)\ntorch.arange(4).item()", calls, methods)
     assert (calls.asked, methods.asked) == (2, 1)
+
+
+def test_a_text_that_trains_through_others_is_shown() -> None:
+    probe = Probe(METHODS)
+    analyze("import ours\nloss = ours.loss()\nloss.backward()\nx.item()\n", probe)
+    assert probe.asked == 1
 
 
 def test_a_text_without_a_framework_is_shown_to_no_rule() -> None:

@@ -127,6 +127,42 @@ SCRIPT = {
     "unpacking a moved pair": ("a, b = a.cuda(), b.cpu()\n«b»", "unknown"),
     "chained assignment": ("a = b = torch.zeros(3)\n«a»", "tensor cpu"),
     "walrus": ("if (a := torch.zeros(3)) is not None:\n    «a»", "tensor cpu"),
+    "a batch that is one tensor": (
+        "for images in DataLoader(d):\n    images = images.cuda()\n    «images»",
+        "tensor gpu",
+    ),
+    "a batch moved as one, then taken apart": (
+        "for batch in DataLoader(d):\n    batch = batch.cuda()\n    a, b = batch\n    «batch»",
+        "sequence",
+    ),
+    "a batch handed over by its names": (
+        "for batch in DataLoader(d):\n    batch = batch.to('cuda')\n    f(**batch)\n    «batch»",
+        "sequence",
+    ),
+    "what a tokenizer gives": (
+        "tokenizer = load()\nt = tokenizer(text, return_tensors='pt')\n«t.input_ids»",
+        "tensor cpu",
+    ),
+    "what a tokenizer gives, moved": (
+        "tokenizer = load()\nt = tokenizer(text, return_tensors='pt').to('cuda')\n«t['input_ids']»",
+        "tensor gpu",
+    ),
+    "what a tokenizer gives as lists": ("tokenizer = load()\nt = tokenizer(text)\n«t.input_ids»", "unknown"),
+    "computed with a setting": ("«torch.ones(3) * config.theta»", "tensor cpu"),
+    "computed with a size": ("«dim * torch.ones(3)»", "tensor cpu"),
+    "computed with anything": ("«torch.ones(3) * scale»", "tensor"),
+    "the content of anything": ("«g.data.double()»", "tensor"),
+    "the text of anything": ("«g.data.split()»", "unknown"),
+    "shown by a function of torch": ("a = f()\nb = torch.sum(a)\n«a»", "tensor"),
+    "shown by nothing": ("a = f()\nb = torch.sum(c)\n«a»", "unknown"),
+    "refused by a check": (
+        "v = torch.ones(3)\nif isinstance(v, torch.Tensor):\n    v = None\nelse:\n    «v»",
+        "unknown",
+    ),
+    "checked by an operand before": (
+        "v = torch.ones(3)\nx = isinstance(v, tuple) and «v»",
+        "sequence",
+    ),
     "augmented": ("a = torch.zeros(3)\na += torch.ones(3)\n«a»", "tensor cpu"),
     "augmented from a number": ("a = 0\na += torch.ones(3).cuda()\n«a»", "tensor gpu"),
     "branches that agree": ("if c:\n    a = torch.zeros(3)\nelse:\n    a = torch.ones(3)\n«a»", "tensor cpu"),
@@ -224,7 +260,7 @@ SCRIPT = {
     "losses by name": ("def f(g):\n    losses = g()\n    losses['x'].item()\n    «losses['x']»", "tensor"),
     "fields of topk": ("«torch.zeros(3).cuda().topk(2).values»", "tensor gpu"),
     "the unknown indexed by a tensor": ("«mystery[torch.zeros(3).cuda() > 0]»", "tensor gpu"),
-    "evidence in a function": ("def f(n):\n    n.unsqueeze(0)\n    return «n»", "tensor"),
+    "evidence in a function": ("def f(n):\n    n.unsqueeze(0)\n    keep(«n»)", "tensor"),
     "no evidence in a function": ("def f(n):\n    return «n»", "unknown"),
     "a default value": ("def f(x=«torch.zeros(3)»):\n    pass", "tensor cpu"),
     "a default value in a class": (
@@ -360,6 +396,28 @@ class Window:
         return «self.memory»
 """,
         "tensor",
+    ),
+    "what one of two calls hands on": (
+        """
+class Net(nn.Module):
+    def forward(self, x):
+        return self.cut(x)
+
+    def log_prob(self, things):
+        return self.cut(things.first())
+
+    def cut(self, x):
+        return «x»
+""",
+        "tensor likely",
+    ),
+    "an input that a text may stand in for": (
+        """
+class Net(nn.Module):
+    def forward(self, prompt_embeds):
+        return «prompt_embeds» or ""
+""",
+        "unknown",
     ),
     "gradients of anything": (
         """

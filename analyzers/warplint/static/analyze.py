@@ -21,11 +21,11 @@ from warplint.static.location import confidence_in, within
 from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
-from warplint.static.tables.frameworks import FRAMEWORKS
+from warplint.static.tables.frameworks import SIGNS
 from warplint.static.torch_version import NEWEST, TorchVersion
 
 TOO_DEEP = "nested too deeply to be analysed"
-_FRAMEWORK = re.compile("|".join(map(re.escape, FRAMEWORKS)))
+_FRAMEWORK = re.compile("|".join(map(re.escape, SIGNS)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
         name = called.qualified.rpartition(".")[2]
     if name in frequency.WRAPPERS and given.positional:
         return _iterated(name, given)
+    if given.named.get("return_tensors", UNKNOWN).constant == "pt":
+        # Tokenizers and processors of Transformers work on the host.
+        return domain.mapping(domain.tensor(Place.CPU))
     if called.qualified is None and given.tensors and _is_likely_module(evaluator, node.func, name):
         return _run_module(evaluator, Value(Kind.MODULE), given)
     return UNKNOWN
@@ -96,7 +99,7 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
     """The result of a method of a known kind; None where the receiver says nothing."""
     name = function.attr
     receiver = evaluator.values[function.value]
-    if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and name in torch_methods.TENSOR_ONLY:
+    if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and _shows_tensor(function):
         receiver = evaluator.placed(domain.tensor())
         evaluator.values[function.value] = receiver
     if receiver.is_tensor:
@@ -116,6 +119,14 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
     if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and name == "numpy" and not given.all:
         return domain.NDARRAY
     return None
+
+
+def _shows_tensor(method: ast.Attribute) -> bool:
+    """Whether a method shows that what it is called on is a tensor."""
+    if method.attr in torch_methods.TENSOR_ONLY:
+        return True
+    is_data = isinstance(method.value, ast.Attribute) and method.value.attr == "data"
+    return is_data and method.attr in torch_methods.OF_DATA
 
 
 def _module_method(

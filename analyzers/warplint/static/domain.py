@@ -22,6 +22,9 @@ LIKELY_DEVICE = Value(Kind.DEVICE, Place.LIKELY_ACCELERATOR)
 CLASS = "class"
 """The ``constant`` of a value that is a class of this file, not an instance of it."""
 
+BATCH = "batch"
+"""The ``constant`` of what a loader yields: a nest of tensors, or one of them."""
+
 MAPPING = "builtins.dict"
 
 THIS_FILE = "<this>."

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from warplint.static import calls, domain
 from warplint.static.blocks import ClassOutline
 from warplint.static.evidence import Evidence
 from warplint.static.tables import naming, python, torch_methods
-from warplint.static.tree import children, dotted
+from warplint.static.tree import children, dotted, last_name
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
@@ -81,6 +82,8 @@ class Evaluator(ABC):
 
     def refined(self, name: str, value: Value, source: ast.expr) -> Value:
         """A value that says nothing, corrected by what the function does with the name."""
+        if value.constant == domain.BATCH and value.element is not None:
+            return value.element if name in self._evidence().whole else value
         if value.kind is not Kind.UNKNOWN or value.qualified is not None:
             return value
         found = self._evidence()
@@ -190,6 +193,10 @@ class Evaluator(ABC):
         left, right = self.value(node.left, env), self.value(node.right, env)
         if left.kind is Kind.STRING:
             return domain.STRING
+        if left.is_tensor and _is_number(node.right, right):
+            right = domain.NUMBER
+        elif right.is_tensor and _is_number(node.left, left):
+            left = domain.NUMBER
         result = domain.combine([left, right])
         if result.kind is Kind.TENSOR and left.dtype == right.dtype and left.dtype == "torch.bool":
             return domain.tensor(result.place, result.like, result.ndim, "torch.bool")
@@ -207,7 +214,14 @@ class Evaluator(ABC):
         return operand
 
     def _boolean(self, node: ast.BoolOp, env: Env) -> Value:
-        values = [self.value(operand, env) for operand in node.values]
+        values = [self.value(node.values[0], env)]
+        inner = env
+        for before, operand in pairwise(node.values):
+            if isinstance(before, ast.Call | ast.Compare | ast.UnaryOp):
+                # A later operand is only reached where the earlier ones did not decide.
+                inner = dict(inner) if inner is env else inner
+                self.narrow(before, isinstance(node.op, ast.And), inner)
+            values.append(self.value(operand, inner))
         return domain.join_all(values) or UNKNOWN
 
     def _compare(self, node: ast.Compare, env: Env) -> Value:
@@ -354,8 +368,8 @@ class Evaluator(ABC):
             other = test.comparators[0]
             if isinstance(other, ast.Constant) and other.value is None:
                 self._narrow_none(test, isinstance(test.ops[0], ast.Is) is truth, env)
-        elif isinstance(test, ast.Call) and truth:
-            self._narrow_type(test, env)
+        elif isinstance(test, ast.Call):
+            self._narrow_type(test, truth, env)
 
     def _narrow_none(self, test: ast.Compare, is_none: bool, env: Env) -> None:
         name = dotted(test.left)
@@ -367,13 +381,17 @@ class Evaluator(ABC):
         elif not is_none and held.value.kind is Kind.NONE:
             env[name] = Binding(UNKNOWN, held.sources)
 
-    def _narrow_type(self, test: ast.Call, env: Env) -> None:
+    def _narrow_type(self, test: ast.Call, truth: bool, env: Env) -> None:
         checked = test.args[0] if test.args else None
         name = dotted(checked) if checked is not None else None
         if name is None or name not in env:
             return
         narrowed = calls.checked_type(self, test)
         held = env[name]
+        if not truth:
+            if narrowed.is_tensor and held.value.is_tensor:
+                env[name] = Binding(UNKNOWN, held.sources)
+            return
         if narrowed.kind is Kind.SEQUENCE and held.value.is_tensor:
             # What a model returns is kept as one tensor until it proves to be several.
             narrowed = domain.sequence(held.value)
@@ -381,8 +399,17 @@ class Evaluator(ABC):
             env[name] = Binding(self.placed(narrowed), held.sources)
 
 
-_FIELDS = naming.OUTPUT_FIELDS | {"values", "indices"}
-"""Fields of what models, ``topk`` and ``max`` return."""
+def _is_number(node: ast.expr, value: Value) -> bool:
+    """Whether what a tensor is computed with is a Python number, by its name: a size, or a setting."""
+    if value.kind is not Kind.UNKNOWN or value.qualified is not None:
+        return False
+    if isinstance(node, ast.Attribute) and naming.SETTINGS.fullmatch(last_name(node.value)):
+        return True
+    return isinstance(node, ast.Name | ast.Attribute) and naming.NUMBER.fullmatch(last_name(node)) is not None
+
+
+_FIELDS = naming.OUTPUT_FIELDS | naming.INPUT_FIELDS | {"values", "indices"}
+"""Fields of what models, tokenizers, ``topk`` and ``max`` return."""
 
 _BY_NAME = {
     "device": domain.LIKELY_DEVICE,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from warplint.source.records import dataclass
-from warplint.static.tables import naming
+from warplint.static.tables import naming, torch_functions
 from warplint.static.tables.torch_methods import (
     METADATA,
     MOVES,
@@ -24,6 +24,8 @@ _CONVERSIONS = frozenset(
     {"tensor", "as_tensor", "from_numpy", "FloatTensor", "LongTensor", "Tensor", "asarray"}
 )
 _WEAK = frozenset({"item", "mean", "sum", "tolist"})
+_MOVING = frozenset({"cuda", "to"})
+_NAMESPACES = frozenset({"torch", "F"})
 _TAKES_LOSS = frozenset({"backward", "manual_backward", "scale"})
 
 
@@ -32,13 +34,15 @@ class Evidence:
     """What the names of a function are, by what is done with them.
 
     ``strong`` are surely tensors, ``weak`` are if what they come from worked on tensors, ``holders`` hold
-    tensors under text keys, and ``against`` are used as no tensor is.
+    tensors under text keys, and ``against`` are used as no tensor is. ``whole`` are moved as one and never
+    taken apart, as batches are that are one tensor.
     """
 
     strong: frozenset[str]
     weak: frozenset[str]
     holders: frozenset[str]
     against: frozenset[str]
+    whole: frozenset[str]
 
 
 def evidence(root: ast.AST) -> Evidence:
@@ -67,15 +71,18 @@ class _Collector:
         self._holders: set[str] = set()
         self._against: set[str] = set()
         self._converted: set[str] = set()
+        self._moved: set[str] = set()
+        self._apart: set[str] = set()
 
     def result(self) -> Evidence:
-        losses = {name for name in self._weak if naming.LOSS.fullmatch(name)}
-        strong = (self._strong | losses) - self._converted
+        figures = {name for name in self._weak if naming.FIGURE.fullmatch(name)}
+        strong = (self._strong | figures) - self._converted
         return Evidence(
             frozenset(strong),
             frozenset(self._weak - self._converted),
             frozenset(self._holders - strong),
             frozenset(self._against - strong),
+            frozenset((self._moved | strong) - self._apart - self._against),
         )
 
     def attribute(self, node: ast.Attribute) -> None:
@@ -85,6 +92,8 @@ class _Collector:
                 self._strong.add(name)
             elif node.attr in _WEAK:
                 self._weak.add(name)
+            elif node.attr in _MOVING:
+                self._moved.add(name)
             elif node.attr not in _KNOWN:
                 self._against.add(name)
         elif type(node.value) is ast.Subscript and _has_text_key(node.value):
@@ -98,6 +107,9 @@ class _Collector:
             method = node.func.attr
             if method in _CONVERSIONS:
                 self._converted.update(names)
+            elif method in torch_functions.TAKES_TENSOR:
+                if isinstance(node.func.value, ast.Name) and node.func.value.id in _NAMESPACES:
+                    self._strong.update(_first(node))
             elif method in _TAKES_LOSS:
                 # ``loss.backward()`` or ``accelerator.backward(loss)``.
                 self._strong.update(names or _receiver(node.func))
@@ -105,10 +117,30 @@ class _Collector:
                 self._strong.update(_receiver(node.func))
         elif isinstance(node.func, ast.Name) and node.func.id == "range":
             self._against.update(names)
+        for keyword in node.keywords:
+            if keyword.arg is None and isinstance(keyword.value, ast.Name):
+                self._apart.add(keyword.value.id)
 
     def subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.value, ast.Name) and _has_text_key(node):
-            self._against.add(node.value.id)
+        if isinstance(node.value, ast.Name):
+            if _has_text_key(node):
+                self._against.add(node.value.id)
+            if isinstance(node.slice, ast.Constant):
+                self._apart.add(node.value.id)
+
+    def assignment(self, node: ast.Assign) -> None:
+        if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Tuple | ast.List):
+            self._apart.add(node.value.id)
+
+    def starred(self, node: ast.Starred) -> None:
+        if isinstance(node.value, ast.Name):
+            self._apart.add(node.value.id)
+
+    def boolean(self, node: ast.BoolOp) -> None:
+        """``prompt or ""``: what a text stands in for is a text itself."""
+        last = node.values[-1]
+        if isinstance(node.op, ast.Or) and isinstance(last, ast.Constant) and isinstance(last.value, str):
+            self._against.update(part.id for part in node.values if isinstance(part, ast.Name))
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
         if isinstance(node.iter, ast.Name):
@@ -126,6 +158,10 @@ class _Collector:
                 stack.append(part.operand)
             elif isinstance(part, ast.Compare) and not isinstance(part.ops[0], ast.Is | ast.IsNot):
                 stack.append(part.left)
+
+
+def _first(call: ast.Call) -> list[str]:
+    return [call.args[0].id] if call.args and isinstance(call.args[0], ast.Name) else []
 
 
 def _has_text_key(node: ast.Subscript) -> bool:
@@ -154,4 +190,7 @@ _NOTE: dict[type[ast.AST], Callable[..., None]] = {
     ast.If: _Collector.test,
     ast.While: _Collector.test,
     ast.IfExp: _Collector.test,
+    ast.Assign: _Collector.assignment,
+    ast.Starred: _Collector.starred,
+    ast.BoolOp: _Collector.boolean,
 }

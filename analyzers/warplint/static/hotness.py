@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from warplint.source.records import dataclass
 from warplint.static import guards, roles
 from warplint.static.annotations import annotated
@@ -11,10 +13,10 @@ from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
 from warplint.static.parameters import with_defaults
 from warplint.static.role import Role
-from warplint.static.tables import frequency, function_roles
+from warplint.static.tables import frequency, function_roles, torch_methods
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import last_name
-from warplint.static.values import Value
+from warplint.static.values import Kind, Value
 
 HOT_ROLES = frozenset({Role.FORWARD, Role.TRAIN_STEP, Role.EVALUATE, Role.GENERATE})
 """Functions that run every step, or hold the loop that does."""
@@ -25,6 +27,9 @@ _RANK = {hotness: rank for rank, hotness in enumerate(_ORDER)}
 
 _STEP_CLASSES = frozenset({"module", "metric", "pipeline", "optimizer"})
 """Classes whose methods with a hot role are called from the step loop of others."""
+
+_MODEL_CLASSES = frozenset({None, "module", "loss", "autograd function"})
+"""Roles of classes whose methods that nobody calls here are run by models, as plain functions are."""
 
 _DATA_KEYWORDS = frozenset({"collate_fn", "transform", "target_transform", "worker_init_fn"})
 """Arguments that take functions which prepare data."""
@@ -63,6 +68,9 @@ class HotnessMap:
         role = roles.named_role(function, self._class_role(function))
         if any(_is_data_argument(caller) for caller in self._index.callers.get(function, ())):
             return Role.DATA
+        if role is Role.DATA and self._class_role(function) not in HOST_ROLES and _promises_tensors(function):
+            # Models prepare what is on the GPU already: ``preprocess(indices: Tensor) -> Tensor``.
+            role = Role.OTHER
         if role not in {Role.OTHER, Role.SCRIPT}:
             return role
         if any(self._loops.kind(loop) is LoopKind.TRAINING for loop in function.loops):
@@ -89,8 +97,9 @@ class HotnessMap:
             return Heat(Hotness.STEP if in_loader else Hotness.UNKNOWN, where)
         if role in HOT_ROLES:
             return Heat(self._hot(function, role), where)
-        if role is Role.OTHER and function not in self._index.callers and _works_on_tensors(function):
-            return Heat(Hotness.STEP, where)
+        if role is Role.OTHER and function not in self._index.callers:
+            is_for_models = _is_for_models(function, self._class_role(function))
+            return Heat(Hotness.STEP if is_for_models else Hotness.UNKNOWN, where)
         return Heat(Hotness.UNKNOWN, where)
 
     def _hot(self, function: FunctionOutline, role: Role) -> Hotness:
@@ -186,11 +195,28 @@ def _runs_once(function: FunctionOutline) -> bool:
     return roles.is_construction(function) or roles.is_cached(function)
 
 
-def _works_on_tensors(function: FunctionOutline) -> bool:
+def _is_for_models(function: FunctionOutline, class_role: str | None) -> bool:
     """Whether a function that nobody calls here takes and gives tensors: part of a library for models."""
+    if _promises_tensors(function):
+        return True
+    gives = function.node.body[-1]
+    if function.outer is not None or not isinstance(gives, ast.Return) or gives.value is None:
+        return False
+    if class_role not in _MODEL_CLASSES or _holds_others(annotated(function.node.returns)):
+        return False
+    given = {argument.arg for argument, _ in with_defaults(function.node.args)}
+    return any(site.base in given and site.name in torch_methods.TENSOR_ONLY for site in function.calls)
+
+
+def _promises_tensors(function: FunctionOutline) -> bool:
+    """Whether annotations say that a function takes and gives tensors."""
     if not _holds_tensors(annotated(function.node.returns)):
         return False
     return any(annotated(argument.annotation).is_tensor for argument, _ in with_defaults(function.node.args))
+
+
+def _holds_others(value: Value) -> bool:
+    return value.kind is not Kind.UNKNOWN and not _holds_tensors(value)
 
 
 def _holds_tensors(value: Value) -> bool:

@@ -338,7 +338,7 @@ class Knowledge(Asking):
             for name, argument in parameters.matched(function, site.node).items():
                 given.setdefault(name, []).append(unit.values.get(argument, UNKNOWN))
         return {
-            name: domain.coarse(domain.join_all(values) or UNKNOWN)
+            name: domain.coarse(domain.join_known(values) or UNKNOWN)
             for name, values in given.items()
             if len(values) == len(callers)
         }

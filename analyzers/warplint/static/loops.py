@@ -84,7 +84,7 @@ class Loops:
     def _by_model(self, function: FunctionOutline | None, direct: Sequence[CallSite]) -> LoopKind:
         """A loop that runs a model, and nothing else shows what for."""
         role = roles.named_role(function, None) if function is not None else Role.SCRIPT
-        if role is Role.GENERATE and any(_calls_model(site) or site.base == "self" for site in direct):
+        if role is Role.GENERATE and any(_runs_model(site) for site in direct):
             return LoopKind.DECODING
         if role not in {Role.SETUP, Role.DATA} and any(map(_calls_model, direct)):
             return LoopKind.INFERENCE
@@ -150,6 +150,12 @@ def _wrapped(iterated: ast.expr) -> Iterator[ast.expr]:
                 yield from _wrapped(argument)
         elif isinstance(iterated.func, ast.Attribute):
             yield from _wrapped(iterated.func.value)
+
+
+def _runs_model(site: CallSite) -> bool:
+    """Whether a call in a loop that decodes runs the model: itself, or in a function that is handed it."""
+    is_given = site.handed_over and frequency.MODEL.fullmatch(site.name) is not None
+    return is_given or site.base == "self" or _calls_model(site)
 
 
 def _calls_model(site: CallSite) -> bool:

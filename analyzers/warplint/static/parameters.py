@@ -63,7 +63,8 @@ def _by_name(name: str) -> Value:
     if name in {"device", "dev"}:
         return domain.LIKELY_DEVICE
     if frequency.LOADER.fullmatch(name):
-        return Value(Kind.LOADER, element=domain.sequence(domain.tensor()))
+        batch = domain.sequence(domain.tensor()).with_(constant=domain.BATCH)
+        return Value(Kind.LOADER, element=batch)
     if naming.LOSS.fullmatch(name) and name in {"loss_fn", "loss_func", "loss_function"}:
         return Value(Kind.MODULE)
     if name in {"model", "net", "network", "criterion", "module"}:

@@ -210,6 +210,6 @@ def _loader(given: Given) -> Value:
     dataset = given.first or given.named.get("dataset") or UNKNOWN
     pinned = given.named.get("pin_memory", domain.NONE).constant is True
     part = Value(Kind.TENSOR, Place.CPU, pinned=True if pinned else None)
-    batch = Value(Kind.SEQUENCE, element=part)
+    batch = Value(Kind.SEQUENCE, element=part, constant=domain.BATCH)
     name = "torch.utils.data.DataLoader"
     return Value(Kind.LOADER, qualified=name, constant=dataset.qualified, origin=given.node, element=batch)

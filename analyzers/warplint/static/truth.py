@@ -48,6 +48,9 @@ def may_index(node: ast.expr, function: FunctionOutline | None, is_computed: IsC
         return any(bound is not None and may_index(bound, function, is_computed) for bound in bounds)
     if isinstance(node, ast.List):
         return True
+    if isinstance(node, ast.Compare):
+        # Nobody indexes with a Python boolean: what a comparison picks with is a mask.
+        return not any(isinstance(operator, _NO_COMPARISONS) for operator in node.ops)
     if isinstance(node, ast.Name) and frequency.COUNTER.fullmatch(node.id):
         return False
     return may_be_tensor(node, function, is_computed)
@@ -57,7 +60,9 @@ def _may_compare_tensors(
     node: ast.Compare, function: FunctionOutline | None, is_computed: IsComputed
 ) -> bool:
     parts = [node.left, *node.comparators]
-    if any(isinstance(operator, _NO_COMPARISONS) for operator in node.ops) or any(map(_is_plain, parts)):
+    if any(isinstance(operator, _NO_COMPARISONS) for operator in node.ops):
+        return False
+    if any(_is_plain(part, function) for part in parts):
         return False
     return any(may_be_tensor(part, function, is_computed) for part in parts)
 
@@ -79,6 +84,15 @@ def _may_be_tensor_attribute(
     return may_be_tensor(node.value, function, is_computed)
 
 
+def _is_element(name: str, function: FunctionOutline) -> bool:
+    """Whether a loop takes a name from something that does not count: it may go over a tensor."""
+    for loop in function.loops:
+        node = loop.node
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
+            return not isinstance(node.iter, ast.Call) or last_name(node.iter) not in frequency.COUNTING
+    return False
+
+
 def _is_setting(name: str, function: FunctionOutline) -> bool:
     """Whether a name is a flag, number or text: by its name, or as a parameter by default or annotation."""
     if name in function.assigned:
@@ -93,10 +107,11 @@ def _is_setting(name: str, function: FunctionOutline) -> bool:
     return False
 
 
-def _is_plain(node: ast.expr) -> bool:
+def _is_plain(node: ast.expr, function: FunctionOutline | None) -> bool:
     """What is compared with a length, a size, a counter, a text or None is no tensor."""
     if isinstance(node, ast.Name):
-        return frequency.COUNTER.fullmatch(node.id) is not None
+        is_counter = frequency.COUNTER.fullmatch(node.id) is not None
+        return is_counter and not (function and _is_element(node.id, function))
     if isinstance(node, ast.Call):
         return last_name(node) in conditions.SIZES
     if isinstance(node, ast.Attribute):

@@ -9,7 +9,10 @@ FRAMEWORKS = (
     "torch", "lightning", "transformers", "accelerate", "diffusers", "timm", "fairseq", "deepspeed",
     "mmengine", "mmcv", "monai", "ignite", "fastai", "detectron2", "ultralytics",
 )  # fmt: skip
-"""A text that holds none of these words has nothing for us."""
+"""Packages of programs that run on PyTorch."""
+
+SIGNS = (*FRAMEWORKS, ".backward(")
+"""A text that holds none of these has nothing for us."""
 
 SPELLINGS = {
     "torch.utils.data.dataloader": "torch.utils.data",

@@ -32,6 +32,9 @@ OTHER_PARAMETER = re.compile(
 SETTINGS = re.compile(r"(\w*_)?(args|cfg|config|configs|conf|hparams|opts?|options|settings|flags|params)")
 """Objects that hold a program's settings."""
 
+NUMBER = re.compile(r"(\w+_)?(base|dim|eps|height|max_period|size|theta|width)")
+"""What a tensor is computed with that is most likely a Python number."""
+
 SIZE = re.compile(r"[A-Z]")
 """Single capitals, by which sizes are named."""
 
@@ -40,6 +43,9 @@ FLAG = re.compile(r"(use|is|has|do|with|return|should|need|needs|enable|want)_\w
 
 LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
 """Results of unknown calls that are tensors when a tensor's method is called on them."""
+
+FIGURE = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?|(\w+_)?norm")
+"""The same, and what else is worked out from a model's tensors and then read."""
 
 OUTPUT_FIELDS = words(
     """
@@ -50,6 +56,14 @@ OUTPUT_FIELDS = words(
     """
 )
 """Fields of what a model returns that hold tensors."""
+
+INPUT_FIELDS = words(
+    """
+    attention_mask decoder_input_ids input_features input_ids input_values labels pixel_attention_mask
+    pixel_values pixel_values_videos token_type_ids
+    """
+)
+"""Fields of what tokenizers and processors return that hold tensors."""
 
 DEVICE_NAME = re.compile(
     r"(\w*_)?(device|devices|dev|gpu|gpus|gpu_id|cuda|rank|local_rank|device_id)(_\w+|\d+)?"

@@ -44,6 +44,19 @@ NOT_TENSORS = tuple(
 )
 """Beginnings of names whose results are no tensors, or not known to be."""
 
+TAKES_TENSOR = words(
+    """
+    abs addmm amax amin argmax argmin argsort baddbmm bincount bmm clamp clone cos cosine_similarity
+    count_nonzero cross_entropy cumsum diag dropout embedding empty_like erf exp flatten flip floor full_like
+    gather gelu grid_sample group_norm index_select interpolate isfinite isinf isnan l1_loss layer_norm
+    leaky_relu linear log log_softmax logsumexp masked_select matmul max_pool2d mean median mse_loss
+    multinomial nll_loss nonzero norm ones_like one_hot permute rand_like randn_like relu repeat_interleave
+    reshape round rsqrt scatter sigmoid silu sin smooth_l1_loss softmax softplus sort sqrt square squeeze std
+    sum tanh topk transpose tril triu unbind unique unsqueeze var zeros_like
+    """
+)
+"""Functions of ``torch`` and ``torch.nn.functional`` whose first argument can only be a tensor."""
+
 DEVICE_SETTERS = words("torch.set_default_device torch.set_default_tensor_type")
 
 PARAMETERS = words("torch.nn.Parameter torch.nn.Buffer torch.nn.UninitializedParameter")

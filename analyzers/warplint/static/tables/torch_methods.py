@@ -107,8 +107,8 @@ TENSOR_ONLY = words(
     contiguous cumsum_ detach detach_ dim div_ erf exp_ expand expand_as fill_ flatten_ grad_fn index_add
     index_add_ index_copy_ index_fill index_select is_cuda is_floating_point log_softmax logical_and
     logical_not logical_or logsumexp long masked_fill masked_fill_ masked_scatter masked_select matmul
-    mul_ narrow new_empty new_full new_ones new_tensor new_zeros normal_ numel permute pin_memory pow_
-    record_stream repeat_interleave scatter scatter_ scatter_add scatter_add_ softmax sqrt_ sub_ topk
+    mul_ narrow ndimension new_empty new_full new_ones new_tensor new_zeros normal_ numel permute pin_memory
+    pow_ record_stream repeat_interleave scatter scatter_ scatter_add scatter_add_ softmax sqrt_ sub_ topk
     transpose_ tril triu type_as unbind uniform_ unsqueeze unsqueeze_ view_as zero_
     """
 )
@@ -156,6 +156,9 @@ KEEPS_DTYPE = words(
     """
 )
 """Give elements of the tensor's own type."""
+
+OF_DATA = words("abs add clone cpu cuda double float half item mul norm pow sub")
+"""Methods that show ``x.data`` to be a tensor's content: buffers, arrays and texts have none of them."""
 
 CONTAINER_METHODS = words("get items pop values")
 """Methods of the containers that models return."""
