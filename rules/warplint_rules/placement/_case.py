@@ -11,7 +11,7 @@ from warplint.static.finding import Applicability, Hotness
 from warplint_rules._calls import has_unpacking, keyword
 from warplint_rules.placement._content import FROM_PYTHON, Content, content_of, is_empty, unchanging
 from warplint_rules.placement._device import CUDA, bound_at, device_of, is_conditional, is_named
-from warplint_rules.placement._journey import Effect, Journey, Meeting, journey
+from warplint_rules.placement._journey import Effect, Journey, Meeting, is_paid, journey
 
 DELIBERATE = ("generator", "out", "pin_memory")
 """Arguments that say the author chose the CPU, or has the tensor already."""
@@ -34,7 +34,7 @@ class Case:
 def case_of(made: ast.Call, facts: Facts, effects: Collection[Effect]) -> Case | None:
     """The case that a factory call is, if what first happens to its tensor is one of the effects."""
     function = facts.function(made)
-    if facts.hotness(made) is not Hotness.STEP or (function is not None and function.role is Role.DATA):
+    if not is_paid(made, facts) or (function is not None and function.role is Role.DATA):
         return None
     if _is_deliberate(made) or not facts.value(made).on_cpu:
         return None
@@ -46,6 +46,8 @@ def case_of(made: ast.Call, facts: Facts, effects: Collection[Effect]) -> Case |
     travelled = journey(made, facts)
     meeting = next((met for met in travelled.meetings if _is_reported(met, made, content, facts)), None)
     if travelled.host or meeting is None or meeting.effect not in effects:
+        return None
+    if facts.hotness(made) is not Hotness.STEP and meeting.effect is not Effect.COPIES:
         return None
     site = _site(made, meeting)
     device, applicability = _fix(made, content, site, travelled, facts)

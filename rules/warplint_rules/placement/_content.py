@@ -60,7 +60,8 @@ def is_empty(made: ast.Call, content: Content) -> bool:
     """Whether the tensor has no elements: ``torch.empty(0)`` stands for nothing and costs nothing."""
     sizes = made.args[0] if len(made.args) == 1 else None
     if not isinstance(sizes, (ast.List, ast.Tuple)):
-        return isinstance(sizes, ast.Constant) and sizes.value == 0 and content not in FROM_PYTHON
+        is_size = content not in FROM_PYTHON and content is not Content.NUMBER
+        return is_size and isinstance(sizes, ast.Constant) and sizes.value == 0
     if content in FROM_PYTHON:
         return not sizes.elts
     return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes.elts)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, ClassVar
 
 from warplint.static.facts import Facts, UseKind
-from warplint.static.finding import Confidence, Related
+from warplint.static.finding import Confidence, Hotness, Related
 from warplint.static.rule import Rewrite, Rule, Verdict, wants
 from warplint.static.values import Place
 from warplint_rules._calls import with_keyword
@@ -46,7 +46,7 @@ class HostMade(Rule):
         title = "" if case.device is None else f"Build it on {case.device}"
         related = () if case.site is not node else tuple(_related(case, facts))
         return Verdict(
-            case.site, _message(case, facts), _confidence(case), case.applicability, title, related
+            case.site, _message(case, facts), _confidence(case, facts), case.applicability, title, related
         )
 
     def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
@@ -87,7 +87,9 @@ def _only_moves(move: ast.expr, facts: Facts) -> bool:
     return all(not facts.value(target).is_tensor for target in targets)
 
 
-def _confidence(case: Case) -> Confidence:
+def _confidence(case: Case, facts: Facts) -> Confidence:
+    if facts.hotness(case.made) is not Hotness.STEP:
+        return Confidence.POSSIBLE
     other = case.meeting.use.other
     proven = other is not None and other.place is Place.ACCELERATOR
     return Confidence.CERTAIN if proven else Confidence.LIKELY

@@ -59,6 +59,15 @@ class Journey:
 ESCAPES = {UseKind.STORED, UseKind.RETURNED, UseKind.PASSED, UseKind.OTHER}
 
 
+def is_paid(node: ast.AST, facts: Facts) -> bool:
+    """Whether a copy at this place is paid every step, or once an image or text that a pipeline makes."""
+    hotness = facts.hotness(node)
+    if hotness is not Hotness.EPOCH:
+        return hotness is Hotness.STEP
+    function = facts.function(node)
+    return function is not None and function.class_role == "pipeline"
+
+
 def journey(made: ast.Call, facts: Facts) -> Journey:
     """Follow a CPU tensor and everything computed from it as long as that stays on the CPU."""
     travelled = list(_uses(made, facts))
@@ -120,7 +129,7 @@ def _written(node: ast.AST) -> ast.expr | None:
 
 
 def _effect(made: ast.expr, tensor: ast.expr, use: Use, facts: Facts) -> Effect | None:
-    if facts.hotness(use.node) is not Hotness.STEP:
+    if not is_paid(use.node, facts):
         return None
     if use.kind is UseKind.MOVED:
         return Effect.COPIES if _leaves_the_cpu(use, facts) else None

@@ -379,6 +379,66 @@ class Ratio(nn.Module):
 """,
         ),
         Example(
+            "A counter that starts at nought.",
+            """\
+import torch
+
+
+def train(model, batches, optimizer):
+    for batch in batches:
+        tokens = «torch.tensor(0, dtype=torch.int).cuda()»
+        loss = model(batch.cuda()).sum()
+        loss.backward()
+        optimizer.step()
+        tokens += batch.numel()
+""",
+            """\
+import torch
+
+
+def train(model, batches, optimizer):
+    for batch in batches:
+        tokens = torch.full((), 0, dtype=torch.int, device="cuda")
+        loss = model(batch.cuda()).sum()
+        loss.backward()
+        optimizer.step()
+        tokens += batch.numel()
+""",
+        ),
+        Example(
+            "In a pipeline it is paid once an image, and as easily saved.",
+            """\
+import torch
+from diffusers import DiffusionPipeline
+
+
+class Painter(DiffusionPipeline):
+    def prepare(self, prompt, device, dtype):
+        return «torch.zeros(prompt.shape[1], 3).to(device=device, dtype=dtype)»
+
+    def __call__(self, prompt, steps):
+        ids = self.prepare(prompt, self.device, torch.bfloat16)
+        for step in range(steps):
+            ids = self.transformer(ids)
+        return ids
+""",
+            """\
+import torch
+from diffusers import DiffusionPipeline
+
+
+class Painter(DiffusionPipeline):
+    def prepare(self, prompt, device, dtype):
+        return torch.zeros(prompt.shape[1], 3, device=device).to(device=device, dtype=dtype)
+
+    def __call__(self, prompt, steps):
+        ids = self.prepare(prompt, self.device, torch.bfloat16)
+        for step in range(steps):
+            ids = self.transformer(ids)
+        return ids
+""",
+        ),
+        Example(
             "Moved only where there is a GPU. `device=` would need the condition as well, so there is none.",
             """\
 import torch

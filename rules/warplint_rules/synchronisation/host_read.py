@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around
@@ -148,6 +149,22 @@ class Decoder(nn.Module):
         for row in range(best.size(0)):
             ended.append(«best[row].item()» == 0)
         return ended
+""",
+        ),
+        Example(
+            "Counts copied to the host in a layer, and their maximum copied back.",
+            """\
+import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    def forward(self, logits):
+        mask = nn.functional.one_hot(logits.argmax(1), num_classes=8)
+        counts = «mask.sum(0).to("cpu")»
+        capacity = counts.max().to(logits.device)
+        self.routed = «mask.sum().to(torch.device("cpu"))»
+        return mask.cumsum(0) < capacity
 """,
         ),
         Example(
@@ -350,6 +367,19 @@ def collect(policy, env, optimizer):
 """,
         ),
         Example(
+            "What a module gives is wanted on the host as a whole.",
+            """\
+import torch
+from torch import nn
+
+
+class Detector(nn.Module):
+    def forward(self, x):
+        boxes = self.head(x).cpu()
+        return boxes, boxes.exp()
+""",
+        ),
+        Example(
             "A copy in the background: the host does not wait here.",
             """\
 import torch
@@ -404,7 +434,7 @@ def _operands(node: ast.expr, facts: Facts) -> Iterator[ast.expr]:
         if _has_a_truth(node, facts):
             yield node
     elif isinstance(node.func, ast.Attribute) and node.func.attr in NUMBER_READS | ARRAY_READS:
-        if node.func.attr != "to" or _goes_to_the_cpu(node):
+        if node.func.attr != "to" or _goes_to_the_cpu(node, facts):
             yield node.func.value
     elif isinstance(node.func, ast.Name) and node.func.id in CASTS | TEXTS:
         yield from node.args
@@ -431,10 +461,15 @@ def _shown(node: ast.expr, facts: Facts) -> ast.expr:
     return text if isinstance(text, ast.JoinedStr) else node
 
 
-def _goes_to_the_cpu(call: ast.Call) -> bool:
+def _goes_to_the_cpu(call: ast.Call, facts: Facts) -> bool:
     """Whether ``.to(…)`` names the CPU and waits for the copy."""
     target = keyword(call, "device") or (call.args[0] if call.args else None)
-    return isinstance(target, ast.Constant) and target.value == "cpu" and not is_set(call, "non_blocking")
+    if target is None or is_set(call, "non_blocking"):
+        return False
+    if isinstance(target, ast.Constant):
+        return target.value == "cpu"
+    device = facts.value(target)
+    return device.kind is Kind.DEVICE and device.place is Place.CPU
 
 
 def _is_array_read(node: ast.expr) -> bool:
@@ -447,12 +482,29 @@ def _is_needed(node: ast.expr, facts: Facts) -> bool:
 
     A copy of a whole tensor mostly is, for a library that works on the host; but not in a loop that also
     trains, where it is for a figure nobody needs every step, nor in a loop inside a step, where it goes
-    piece by piece.
+    piece by piece. One number never is, nor what is copied back.
     """
     if _reaches(node, HOST_WORK, facts):
         return True
+    if _is_array_read(node) and (facts.value(node).ndim == 0 or _comes_back(node, facts)):
+        return False
     loops = loops_around(node, facts)
     return _is_array_read(node) and not any(_trains(loop) or _is_inside_a_step(loop, facts) for loop in loops)
+
+
+def _comes_back(node: ast.expr, facts: Facts) -> bool:
+    """Whether a copy on the host, or what PyTorch computes from it there, is copied to the GPU again."""
+    pending, seen = [node], {node}
+    while pending:
+        for use in facts.uses(pending.pop()):
+            if not isinstance(use.node, ast.expr) or use.node in seen:
+                continue
+            if use.kind is UseKind.MOVED and facts.value(use.node).on_accelerator:
+                return True
+            seen.add(use.node)
+            if use.kind in (UseKind.OTHER, UseKind.COMBINED) and facts.value(use.node).on_cpu:
+                pending.append(use.node)
+    return False
 
 
 def _reaches(node: ast.expr, methods: set[str], facts: Facts) -> bool:
