@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from warplint.static.facts import Facts, Role
+from warplint.static.finding import Confidence, Hotness
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.tables.class_roles import HOST_ROLES
+from warplint.static.values import Kind, Place, Value
+from warplint_rules._loops import Loop, loops_around
+from warplint_rules.synchronisation._waiting import QUIET_ROLES, short
+
+READS = {"item", "tolist"}
+CASTS = {"bool", "complex", "float", "int"}
+COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
+"""What stands between a tensor and the read of it, and changes nothing about how often it is read."""
+COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
+MAX_NAMES = 3
+"""Names that are followed from what is read to the loop it comes from."""
+
+
+class ReadElementByElement(Rule):
+    """A loop over a tensor, or over a collection of tensors, reads them one by one.
+
+    ## Why is this slow?
+
+    Each `.item()`, `float()` or condition copies one number to the host and waits for all work queued on the
+    GPU, so a loop over a thousand elements waits a thousand times. One read of them all waits once. Measured
+    on an H200 with torch 2.11: `.item()`, `.tolist()`, `float()` and a condition each wait for the queue to
+    drain, whatever the tensor's size.
+
+    ## When it stays silent
+
+    - in code that runs every step, of which WL201 speaks, and in code that runs once;
+    - for tensors that were copied to the CPU before the loop, or built there, and for NumPy arrays;
+    - in data sets, transforms, processors and set-up;
+    - where the loop's round reads something that is not one of what it goes over.
+
+    ## Fix safety
+
+    There is no automatic fix. Read a tensor with one `.tolist()` before the loop; `torch.stack` numbers that
+    are tensors each, and read those with one `.tolist()`; or select on the GPU first, and loop over what is
+    left.
+
+    ## Sources
+
+    - PyTorch performance tuning guide, "Avoid unnecessary CPU-GPU synchronization"
+    - Lightning-AI/pytorch-lightning#1637 and UKPLab/sentence-transformers#2277: such loops, rewritten
+    - measured on an H200, torch 2.11: which calls make the host wait
+    """
+
+    code = "WL225"
+    name = "read-element-by-element"
+    wants = wants(methods=READS, builtins=CASTS, conditions=True)
+    proof = Signature(At.LINE, Metric.WAIT)
+    risk = Risk.MEDIUM
+    preview = True
+
+    fires = (
+        Example(
+            "A condition on each row's best score.",
+            """\
+import torch
+
+
+def report(scores: torch.Tensor, threshold: float, lines: list):
+    best, _ = scores.topk(10)
+    for row in range(len(best)):
+        if «best[row][-1] >= threshold»:
+            lines.append(row)
+""",
+        ),
+        Example(
+            "The norm of each gradient, read as soon as it is known.",
+            """\
+import torch
+
+
+def norms(model: torch.nn.Module):
+    total = 0.0
+    for parameter in model.parameters():
+        norm = parameter.grad.norm()
+        total += «norm.item()» ** 2
+    return total**0.5
+""",
+        ),
+        Example(
+            "Whatever is a tensor among the metrics.",
+            """\
+import torch
+
+
+class Metrics:
+    def numbers(self, metrics):
+        found = {}
+        for name, value in metrics.items():
+            if isinstance(value, torch.Tensor):
+                value = «value.item()»
+            found[name] = value
+        return found
+""",
+        ),
+        Example(
+            "Boxes of an image, one by one.",
+            """\
+import torch
+
+
+def report(areas: list[torch.Tensor], labels: list[list[int]]):
+    lines = []
+    for image, found in enumerate(labels):
+        for place, label in enumerate(found):
+            lines.append((label, «areas[image][place].cpu().tolist()»))
+    return lines
+""",
+        ),
+    )
+
+    quiet = (
+        Example(
+            "Read at once, before the loop.",
+            """\
+import torch
+
+
+def communities(scores: torch.Tensor, threshold: float):
+    best = scores.topk(10)[0].tolist()
+    return [row for row, found in enumerate(best) if found[-1] >= threshold]
+""",
+        ),
+        Example(
+            "On the CPU already.",
+            """\
+import torch
+
+
+def show(scores: torch.Tensor):
+    for score in scores.cpu():
+        print(score.item())
+""",
+        ),
+        Example(
+            "The same tensor in each round, which is no element.",
+            """\
+import torch
+
+
+def grow(limit: torch.Tensor, names: list):
+    for name in names:
+        print(name, limit.item())
+""",
+        ),
+        Example(
+            "A whole tensor for each image: its rows have to be on the host.",
+            """\
+import torch
+
+
+def boxes(found: list[torch.Tensor]):
+    return [image.cpu().tolist() for image in found]
+""",
+        ),
+        Example(
+            "Drop rates of a model that is set up.",
+            """\
+import torch
+from torch import nn
+
+
+def build_stages(depth, rates: torch.Tensor):
+    return nn.ModuleList(nn.Dropout(rate.item()) for rate in rates)
+""",
+        ),
+    )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        if facts.hotness(node) not in (Hotness.UNKNOWN, Hotness.EPOCH) or _is_cold(node, facts):
+            return None
+        loops = loops_around(node, facts)
+        read = _read(node) if loops else None
+        if read is None or not _may_be_on_the_gpu(facts.value(read)):
+            return None
+        if not any(_is_element(read, loop, node, facts) for loop in loops):
+            return None
+        proven = facts.value(read).place is Place.ACCELERATOR
+        confidence = Confidence.LIKELY if proven else Confidence.POSSIBLE
+        what = f"`{short(node)}`" if _is_call(node) else f"The test of `{short(node)}`"
+        return Verdict(
+            node,
+            f"{what} makes the host wait for the GPU once an element of this loop. Read them all with one "
+            "`.tolist()` before it, or stack them and read once after it.",
+            confidence,
+        )
+
+
+def _is_cold(node: ast.expr, facts: Facts) -> bool:
+    function = facts.function(node)
+    return function is None or function.role in COLD_ROLES or function.class_role in HOST_ROLES
+
+
+def _is_call(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and (
+        (isinstance(node.func, ast.Attribute) and node.func.attr in READS)
+        or (isinstance(node.func, ast.Name) and node.func.id in CASTS)
+    )
+
+
+def _read(node: ast.expr) -> ast.expr | None:
+    """The tensor whose content a site reads, before it is copied."""
+    if not _is_call(node):
+        return node if isinstance(node, (ast.Compare, ast.Call)) else None
+    assert isinstance(node, ast.Call)
+    read: ast.expr | None = node.args[0] if node.args else None
+    if isinstance(node.func, ast.Attribute):
+        read = node.func.value
+    while read is not None:
+        inner = read.func if isinstance(read, ast.Call) else read
+        if not isinstance(inner, ast.Attribute) or inner.attr not in COPIES:
+            return read
+        read = inner.value
+    return None
+
+
+def _may_be_on_the_gpu(value: Value) -> bool:
+    return value.is_tensor and not value.on_cpu
+
+
+def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> bool:
+    """Whether what is read is one of what the loop goes over, or the element at the place it counts."""
+    if isinstance(loop, ast.While):
+        return False
+    targets = {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+    takes_rows = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
+    )
+    return any(
+        _is_at(part, targets, facts) or (not takes_rows and _is_one(part, targets, facts))
+        for part in _parts(read, facts)
+    )
+
+
+def _parts(read: ast.expr, facts: Facts) -> Iterator[ast.expr]:
+    """What is read and everything in it, through the names it was given on the way."""
+    waiting, seen = [read], 0
+    while waiting:
+        for part in ast.walk(waiting.pop()):
+            if not isinstance(part, ast.expr):
+                continue
+            yield part
+            origin = facts.value(part).origin if isinstance(part, ast.Name) else None
+            if origin is not None and origin is not part and seen < MAX_NAMES:
+                seen += 1
+                waiting.append(origin)
+
+
+def _is_at(part: ast.expr, targets: set[str], facts: Facts) -> bool:
+    """``t[i]`` of a tensor that may be on the GPU, at the place a loop counts."""
+    if not isinstance(part, ast.Subscript) or not _may_be_on_the_gpu(facts.value(part.value)):
+        return False
+    index = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+    return any(
+        isinstance(place, ast.Name)
+        and place.id in targets
+        and facts.value(place).kind in (Kind.NUMBER, Kind.UNKNOWN)
+        for place in index
+    )
+
+
+def _is_one(part: ast.expr, targets: set[str], facts: Facts) -> bool:
+    return isinstance(part, ast.Name) and part.id in targets and _may_be_on_the_gpu(facts.value(part))
