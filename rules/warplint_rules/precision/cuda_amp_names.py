@@ -9,11 +9,11 @@ from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import FunctionNode
 from warplint_rules._calls import has_unpacking
+from warplint_rules.precision._amp import OLD, misuse
 
 if TYPE_CHECKING:
     import libcst as cst
 
-OLD = "torch.cuda.amp."
 PARAMETERS = {
     "autocast": ("enabled", "dtype", "cache_enabled"),
     "GradScaler": ("init_scale", "growth_factor", "backoff_factor", "growth_interval", "enabled"),
@@ -39,7 +39,7 @@ class CudaAmpNames(Rule):
 
     - where the old name is the way out for an old PyTorch: in an `except` block, or in a branch that asks for
       the version or for an attribute;
-    - for names that are imported or handed on without being called.
+    - for names that are imported or handed on without being called, and for calls that fail (WL405).
 
     Decorators are reported, but not rewritten.
 
@@ -192,7 +192,7 @@ context = autocast("cuda")
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if _is_fallback(node, facts):
+        if _is_fallback(node, facts) or misuse(node, facts) is not None:
             return None
         name = _old_name(node, facts)
         fixable = (
