@@ -1,0 +1,1 @@
+"""Logging, metrics, saving and measuring in each step."""
