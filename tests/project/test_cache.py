@@ -206,3 +206,56 @@ def test_a_folder_that_cannot_be_written_is_no_error(project: Path) -> None:
         assert run(project, prefix=prefix) == (first[0], 1)
     finally:
         (project / cache.CACHE_DIRECTORY).chmod(0o755)
+
+
+USES = """\
+import torch
+from helpers import place
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = place(model(batch)).sum()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+KEEPS = "def place(x):\n    return x\n"
+TAKES = "def place(x):\n    return x.cpu()\n"
+
+
+def findings_of(project: Path, name: str = "train.py") -> list[str]:
+    (result,) = check_files([target(project, name)], CACHED)
+    return [finding.code for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["another text", "gone", "shadowed by a package"],
+)
+def test_a_result_counts_for_nothing_once_an_imported_file_changes(project: Path, change: str) -> None:
+    (project / "train.py").write_text(USES, encoding="utf-8")
+    (project / "helpers.py").write_text(TAKES, encoding="utf-8")
+    before = findings_of(project)
+    assert cache.recall(target(project, "train.py")) is not None
+    if change == "another text":
+        (project / "helpers.py").write_text(KEEPS, encoding="utf-8")
+    elif change == "gone":
+        (project / "helpers.py").unlink()
+    else:
+        (project / "helpers").mkdir()
+        (project / "helpers" / "__init__.py").write_text(KEEPS, encoding="utf-8")
+    assert cache.recall(target(project, "train.py")) is None
+    assert before == [] and findings_of(project) == ["WL201"]
+
+
+def test_a_result_stands_while_files_that_it_does_not_rest_on_change(project: Path) -> None:
+    (project / "train.py").write_text(USES, encoding="utf-8")
+    (project / "helpers.py").write_text(TAKES, encoding="utf-8")
+    findings_of(project)
+    (project / "net.py").write_text("", encoding="utf-8")
+    (project / "data").mkdir()
+    (project / "data" / "notes.txt").touch()
+    assert findings_of(project) == []
+    (project / "helpers.py").touch()
+    assert cache.recall(target(project, "train.py")) is not None

@@ -67,6 +67,8 @@ def check_files(
     ``jobs`` is how many processes may work; None is one for each core. Raises ConfigError, before the first
     result, when the settings of a file name a rule that does not exist.
     """
+    # Engines remember files that may have changed since the last run.
+    _engine.cache_clear()
     known = _recalled(items, work)
     left = [item for item, result in zip(items, known, strict=True) if result is None]
     _require_usable(left)
@@ -79,8 +81,10 @@ def _recalled(items: Sequence[Target | Unreadable], work: Work) -> list[FileResu
         return [None] * len(items)
     # Imported here because without a cache nothing of it is needed.
     from warplint.project import cache as results
+    from warplint.project.imports import ProjectFiles
 
-    return [results.recall(item) if isinstance(item, Target) else None for item in items]
+    files = ProjectFiles()
+    return [results.recall(item, files) if isinstance(item, Target) else None for item in items]
 
 
 def _require_usable(items: Iterable[Target | Unreadable]) -> None:
@@ -158,13 +162,14 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
     engine.rule_seconds.clear()
-    result = _result(engine, read, engine.check(read.code))
+    checked = engine.check(read.code)
+    result = _result(engine, read, checked)
     if work.timed:
         return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))
     if work.cache and target.data is None:
         from warplint.project import cache as results
 
-        results.remember(target, data, result)
+        results.remember(target, data, result, engine.digests(checked))
     return result
 
 

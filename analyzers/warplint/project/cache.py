@@ -1,9 +1,10 @@
 """Results of earlier runs, kept in ``.warplint_cache`` beside the project's pyproject.toml or .git.
 
 An entry stands under a name made from the file's path and settings, and says what it was made from: the
-file's bytes and Warplint itself. One that was made from anything else counts for nothing and is replaced, so
-the folder grows with the number of files, not of runs. It can be deleted at any time, and a folder that
-cannot be written is no error: a cache saves time and nothing else.
+file's bytes, those of the files that it imports from and the folders they were found in, and Warplint itself.
+One that was made from anything else counts for nothing and is replaced, so the folder grows with the number
+of files, not of runs. It can be deleted at any time, and a folder that cannot be written is no error: a cache
+saves time and nothing else.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import warplint
 from warplint.project.config import Config
@@ -29,9 +30,14 @@ from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Related, Severity
 
+if TYPE_CHECKING:
+    from warplint.project.imports import ProjectFiles
+
 CACHE_DIRECTORY = ".warplint_cache"
 RULES = "warplint_rules"
 DIGEST_BYTES = 16
+SEPARATOR = b"\0"
+"""What neither paths nor JSON can hold."""
 IN_IT = {
     ".gitignore": "*\n",
     "CACHEDIR.TAG": "Signature: 8a477f597d28d172789f06886806bc55\n",
@@ -39,8 +45,11 @@ IN_IT = {
 """What keeps git, and backups that follow https://bford.info/cachedir/, from taking the folder along."""
 
 
-def recall(target: Target) -> FileResult | None:
-    """What checking the file gave; None when that is not known."""
+def recall(target: Target, files: ProjectFiles | None = None) -> FileResult | None:
+    """What checking the file gave; None when that is not known.
+
+    With ``files``, what was read for one target need not be read again for the next.
+    """
     entry = _entry(target)
     if entry is None:
         return None
@@ -55,17 +64,24 @@ def recall(target: Target) -> FileResult | None:
     if not payload:
         # Without findings there are no places, and the text is not needed.
         return FileResult(target.path, SourceText("", target.path))
+    *rests_on, rows = payload.split(SEPARATOR)
+    if rests_on and not _stands(rests_on, files):
+        return None
+    if not rows:
+        return FileResult(target.path, SourceText("", target.path))
     import json  # It costs start-up, and most files are clean.
 
-    return _result(target.path, data, json.loads(payload))
+    return _result(target.path, data, json.loads(rows))
 
 
-def remember(target: Target, data: bytes, result: FileResult) -> None:
-    """Keep what checking ``data`` gave; ``result`` must have been made from it and the settings alone."""
+def remember(target: Target, data: bytes, result: FileResult, reads: Mapping[Path, str]) -> None:
+    """Keep what checking ``data`` gave; ``result`` must have been made from it, the settings and what was
+    read of other files alone: ``reads`` has their digests."""
     entry = _entry(target)
     if entry is None:
         return
-    payload = _payload(result)
+    rests_on = (os.fsencode(path) + digest.encode() for path, digest in sorted(reads.items()))
+    payload = SEPARATOR.join([*rests_on, _payload(result)])
     with suppress(OSError):
         if not entry.parent.is_dir():
             entry.parent.mkdir()
@@ -75,6 +91,18 @@ def remember(target: Target, data: bytes, result: FileResult) -> None:
         part = entry.with_name(f"{entry.name}.{os.getpid()}.part")
         part.write_bytes(_header(data, payload) + payload)
         part.replace(entry)
+
+
+def _stands(rests_on: Sequence[bytes], files: ProjectFiles | None) -> bool:
+    """Whether other files are as they were: each is given by its path and its digest."""
+    if files is None:
+        from warplint.project.imports import ProjectFiles  # Many files need no other one.
+
+        files = ProjectFiles()
+    length = 2 * DIGEST_BYTES
+    return all(
+        files.digest(Path(os.fsdecode(read[:-length]))).encode() == read[-length:] for read in rests_on
+    )
 
 
 def _entry(target: Target) -> Path | None:
@@ -126,7 +154,8 @@ def _maker() -> bytes:
     return _digest("\n".join(sorted(parts)).encode("utf-8", "surrogateescape"))
 
 
-# An entry's payload: nothing for a clean file, else JSON with a row for each finding and each notice.
+# An entry's payload: what it rests on; then nothing for a clean file, else JSON with a row for each finding
+# and each notice.
 
 
 def _payload(result: FileResult) -> bytes:

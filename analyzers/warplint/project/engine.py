@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
 from warplint.project.catalogue import catalogue, catalogue_of
 from warplint.project.config import Config, aimed, load_config
+from warplint.project.imports import ProjectFiles
 from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
 from warplint.project.root import find_root
@@ -19,6 +20,7 @@ from warplint.project.torch_target import TorchTargets
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
+from warplint.static.abroad import Abroad
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.finding import Applicability, Edit, Finding
 
@@ -66,7 +68,11 @@ class Engine:
         """How long each rule has taken, by code."""
         rules = self._catalogue.rules
         torch = self.config.torch.version
-        self._analyzer = Analyzer(_timed(rules, self.rule_seconds) if timed else rules, root, torch)
+        self._files = ProjectFiles()
+        self._others = Abroad(self._files)
+        self._analyzer = Analyzer(
+            _timed(rules, self.rule_seconds) if timed else rules, root, torch, self._others
+        )
         self._wrong_for_torch = frozenset(rule.code for rule in rules if not rule.holds_for(torch))
         self._newest = NewestProfile(root)
 
@@ -79,6 +85,24 @@ class Engine:
     def check(self, source: SourceText, previous: Checked | None = None) -> Checked:
         """Analyse any text; what did not change since ``previous`` is not parsed again."""
         return self._judge(self._analyzer.analyze(source, previous.analysis if previous else None))
+
+    def digests(self, checked: Checked) -> dict[Path, str]:
+        """What tells the other files and folders that results rest on from any other state of them."""
+        return {path: self._files.digest(path) for path in checked.analysis.reads}
+
+    def edit(self, path: Path, text: str | None) -> None:
+        """Take an editor's text for a file's content when others import it; None: that on the disk again."""
+        self._files.edit(path, text)
+        self._others.forget([path])
+
+    def refresh(self) -> frozenset[Path]:
+        """Look at files anew that others import; those that have changed since they were last looked at.
+
+        Results stay as they are: those whose ``analysis.reads`` are among these are to be made again.
+        """
+        changed = self._files.changed()
+        self._others.forget(changed)
+        return changed
 
     def edits(self, checked: Checked, finding: Finding) -> tuple[Edit, ...]:
         """The edits that fix one finding; empty when it has no fix, or none that is right after all."""

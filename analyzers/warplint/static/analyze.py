@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -12,6 +13,7 @@ from warplint.source.diffs import moved_lines
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
+from warplint.static.abroad import Abroad, View
 from warplint.static.chunks import Chunk, Placed, split
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Finding, Related
@@ -64,7 +66,8 @@ class Analysis:
     """One version of a text, analysed. ``findings`` are sorted by place; ``sites`` has those that are this
     version's own, not those kept from before in a part that does not parse. ``readable`` are the chunks that
     rules were run on; while some chunk does not parse, ``replaced`` are those of earlier versions that are
-    gone since, so that half a word does not make the file another one."""
+    gone since, so that half a word does not make the file another one. ``reads`` are the other files and the
+    folders that the findings rest on."""
 
     source: SourceText
     findings: tuple[Finding, ...]
@@ -75,21 +78,27 @@ class Analysis:
     replaced: tuple[Placed, ...] = ()
     told: Mapping[Chunk, Told] = field(default_factory=dict)
     facts: Answers = field(default_factory=dict)
+    reads: frozenset[Path] = frozenset()
 
 
 class Analyzer:
     """Runs rules over texts. Keeps nothing between texts: pass the last analysis to reuse it.
 
     ``root`` is the project's folder: where a file stands in it says how sure its findings are. ``torch`` is
-    what its programs run with.
+    what its programs run with. With ``others``, what a file imports from its project's other files counts.
     """
 
     def __init__(
-        self, rules: Sequence[Rule], root: Path | None = None, torch: TorchVersion = NEWEST
+        self,
+        rules: Sequence[Rule],
+        root: Path | None = None,
+        torch: TorchVersion = NEWEST,
+        others: Abroad | None = None,
     ) -> None:
         self._nominator = Nominator(rules)
         self._root = root
         self._torch = torch
+        self._others = others
 
     def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
         """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
@@ -98,7 +107,9 @@ class Analyzer:
         if not _FRAMEWORK.search(source.text):
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
         path = within(source.path, self._root)
-        return _Run(self._nominator, source, placed, previous, path, self._torch).result()
+        absolute = Path(os.path.normpath(source.path.absolute()))
+        others = self._others.seen_from(absolute) if self._others is not None else None
+        return _Run(self._nominator, source, placed, previous, path, self._torch, others).result()
 
 
 class _Run:
@@ -112,14 +123,19 @@ class _Run:
         previous: Analysis | None,
         path: Path,
         torch: TorchVersion,
+        others: View | None,
     ) -> None:
         self._nominator = nominator
         self._source = source
         self._chunks = chunks
         self._previous = previous
         self._too_deep: set[Placed] = set()
-        index = Index([placed for placed in chunks if self._can_be_outlined(placed)])
-        self._knowledge = Knowledge(index)
+        self._others = others
+        index = Index(
+            [placed for placed in chunks if self._can_be_outlined(placed)],
+            others.class_role if others is not None else lambda name: None,
+        )
+        self._knowledge = Knowledge(index, others)
         self._index = index
         self._facts = Facts(source, self._knowledge, path, torch)
         self._interesting = nominator.interesting(index.aliases)
@@ -153,6 +169,7 @@ class _Run:
             self._replaced(),
             self._told,
             self._needed_facts(),
+            frozenset(self._others.reads) if self._others is not None else frozenset(),
         )
 
     def _replaced(self) -> tuple[Placed, ...]:

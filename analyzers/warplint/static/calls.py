@@ -1,4 +1,4 @@
-"""What calls give: methods, modules, built-in functions and this file's own functions."""
+"""What calls give: methods, modules, built-in functions and the project's own functions."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
             if node is evaluator.dropped:
                 # Nobody asks what it gives, so the function need not be followed.
                 return UNKNOWN
-            return evaluator.world.returned(called.qualified, node, evaluator.values)
+            known = evaluator.world.returned(called.qualified, node, evaluator.values)
+            return evaluator.placed(known) if domain.is_abroad(called.qualified) else known
         return called.element or UNKNOWN
     name = last_name(node.func)
     if called.qualified is not None:
-        if called.qualified.startswith(domain.THIS_FILE):
+        if domain.is_defined(called.qualified):
             if called.constant == domain.CLASS:
                 return evaluator.world.instance(called.qualified)
             return evaluator.world.returned(f"{called.qualified}.__call__", node, evaluator.values)
@@ -78,7 +79,7 @@ def _is_likely_module(evaluator: Evaluator, function: ast.expr, name: str) -> bo
 
 def _run_module(evaluator: Evaluator, module: Value, given: Given) -> Value:
     """Modules give tensors where they live, which is where their input must live too."""
-    if module.qualified is not None and module.qualified.startswith(domain.THIS_FILE):
+    if module.qualified is not None and domain.is_defined(module.qualified):
         known = evaluator.world.returned(f"{module.qualified}.forward", given.node, evaluator.values)
         if known.kind not in (Kind.UNKNOWN, Kind.TENSOR):
             return known
@@ -147,7 +148,7 @@ def _module_method(
         return domain.sequence(domain.parts([domain.STRING, _parameter(evaluator, module)]))
     if name in torch_methods.MODULE_LISTS:
         return domain.sequence(Value(Kind.MODULE))
-    is_own = module.qualified is not None and module.qualified.startswith(domain.THIS_FILE)
+    is_own = module.qualified is not None and domain.is_defined(module.qualified)
     if name == "forward" or (given.tensors and not is_own):
         return _run_module(evaluator, module.with_(qualified=None), given)
     return None

@@ -220,7 +220,7 @@ def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list
     offsets = starts(text)
     line = 0
     taken: set[int] = set()
-    with _quiet_parser():
+    with quiet_parser():
         for start, end in zip(offsets, [*offsets[1:], len(text)], strict=True):
             while line_starts[line] < start:
                 line += 1
@@ -235,7 +235,7 @@ def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list
 
 
 @contextmanager
-def _quiet_parser() -> Iterator[None]:
+def quiet_parser() -> Iterator[None]:
     """Parsing warns of invalid escapes in the analysed text, which is no business of our output."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -20,7 +20,7 @@ CALLABLE = Value(Kind.CALLABLE)
 LIKELY_DEVICE = Value(Kind.DEVICE, Place.LIKELY_ACCELERATOR)
 
 CLASS = "class"
-"""The ``constant`` of a value that is a class of this file, not an instance of it."""
+"""The ``constant`` of a value that is a class of the project, not an instance of it."""
 
 BATCH = "batch"
 """The ``constant`` of what a loader yields: a nest of tensors, or one of them."""
@@ -29,6 +29,16 @@ MAPPING = "builtins.dict"
 
 THIS_FILE = "<this>."
 """Prefix of the qualified names of what the analysed file defines itself."""
+
+
+def is_defined(qualified: str) -> bool:
+    """Whether a qualified name is that of something whose definition can be read, here or in another file."""
+    return qualified.startswith("<")
+
+
+def is_abroad(qualified: str) -> bool:
+    """Whether it stands in another file of the project, or is one: ``<…/models/unet.py>.UNet``."""
+    return qualified.startswith("<") and not qualified.startswith(THIS_FILE)
 
 
 @lru_cache(maxsize=4096)
@@ -249,4 +259,17 @@ def anonymous(value: Value) -> Value:
         device=None,
         element=anonymous(value.element) if value.element is not None else None,
         elements=tuple(map(anonymous, value.elements)) if value.elements is not None else None,
+    )
+
+
+def detached(value: Value) -> Value:
+    """A value without what it has to do with this file, to be handed to a function of another one."""
+    is_own = value.qualified is not None and value.qualified.startswith(THIS_FILE)
+    if not is_own and value.element is None and value.elements is None:
+        return value
+    return value.with_(
+        qualified=None if is_own else value.qualified,
+        constant=None if is_own else value.constant,
+        element=detached(value.element) if value.element is not None else None,
+        elements=tuple(map(detached, value.elements)) if value.elements is not None else None,
     )

@@ -32,14 +32,20 @@ class World(Protocol):
     def global_value(self, name: str) -> Value | None:
         """A module-level name; None when the module does not bind it."""
 
+    def imported(self, target: str) -> Value:
+        """What an import statement binds a name to."""
+
+    def member(self, module: str, name: str) -> Value:
+        """What another module of the project has under a name."""
+
     def attribute(self, owner: str, name: str) -> Value:
-        """An attribute of an instance of a class of this file."""
+        """An attribute of an instance of a class of the project."""
 
     def returned(self, function: str, call: ast.Call | None, values: Mapping[ast.AST, Value]) -> Value:
-        """What a function or method of this file gives back to a call whose arguments are in ``values``."""
+        """What a function or method of the project gives back to a call whose arguments are in ``values``."""
 
     def instance(self, owner: str) -> Value:
-        """An instance of a class of this file."""
+        """An instance of a class of the project."""
 
     def default_place(self) -> Place:
         """Where factories build when nothing is said."""
@@ -147,7 +153,9 @@ class Evaluator(ABC):
         if base.kind is Kind.TENSOR:
             return self._tensor_attribute(base, name)
         if base.qualified is not None:
-            if base.qualified.startswith(domain.THIS_FILE):
+            if base.qualified.endswith(">"):
+                return self.world.member(base.qualified, name)
+            if domain.is_defined(base.qualified):
                 return self._own_attribute(base.qualified, node)
             if base.kind is Kind.UNKNOWN:
                 return domain.imported(f"{base.qualified}.{name}")

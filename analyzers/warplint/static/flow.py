@@ -14,8 +14,8 @@ from typing import TypeVar
 from warplint.static import domain
 from warplint.static.annotations import annotated
 from warplint.static.evaluate import Binding, Env, Evaluator
-from warplint.static.names import canonical
 from warplint.static.outline import imported, pattern_names
+from warplint.static.tables.libraries import is_library
 from warplint.static.tree import FunctionNode, dotted
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
@@ -180,7 +180,11 @@ class Flow(Evaluator):
 
     def _import(self, statement: ast.Import | ast.ImportFrom, env: Env) -> Env:
         for alias, target in imported(statement).items():
-            env[alias] = Binding(domain.imported(canonical(target)), ())
+            if self.is_module and not is_library(target):
+                # Looked up where it is used: most imports lead to other files, and are used in functions.
+                env.pop(alias, None)
+            else:
+                env[alias] = Binding(self.world.imported(target), ())
         return env
 
     # Compound statements

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from functools import cached_property
 
 from warplint.source.records import dataclass
 from warplint.static.blocks import CallSite, ClassOutline, FunctionOutline, Import
@@ -10,6 +12,7 @@ from warplint.static.chunks import Placed
 from warplint.static.names import Scope, aliases, canonical, module_scope
 from warplint.static.roles import ClassRoles
 from warplint.static.tables.common_methods import COMMON_METHODS
+from warplint.static.tables.libraries import is_library
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +24,15 @@ class Caller:
 
 
 class Index:
-    """What a module defines. ``functions`` and ``classes`` are by name; of several the last one counts."""
+    """What a module defines. ``functions`` and ``classes`` are by name; of several the last one counts.
 
-    def __init__(self, chunks: list[Placed]) -> None:
+    ``stars`` are the modules of ``from … import *``, each with a dot at its end, the last one first.
+    ``class_elsewhere`` tells the role of a class of another file by the name that it is imported under.
+    """
+
+    def __init__(
+        self, chunks: list[Placed], class_elsewhere: Callable[[str], str | None] = lambda name: None
+    ) -> None:
         self.chunks = chunks
         outlines = [placed.chunk.outline for placed in chunks]
         self.scope: Scope = module_scope(outlines)
@@ -37,7 +46,8 @@ class Index:
         self.classes = {owner.name: owner for outline in outlines for owner in outline.classes}
         self.imports: list[Import] = [item for outline in outlines for item in outline.imports]
         self.aliases = aliases(self.imports)
-        self.class_roles = ClassRoles(self.classes, self.global_name)
+        self._class_elsewhere = class_elsewhere
+        self.class_roles = ClassRoles(self.classes, self.global_name, self._role_elsewhere)
         self.calls: list[CallSite] = [site for outline in outlines for site in outline.calls]
         self._methods: dict[str, list[FunctionOutline]] = {}
         self._nested: dict[tuple[FunctionOutline, str], FunctionOutline] = {}
@@ -55,6 +65,28 @@ class Index:
         for owner in self.classes.values():
             for base in self.class_roles.bases(owner):
                 self._derived.setdefault(base, []).append(owner)
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        found = (item for item in self.imports if item.alias == "*" and item.function is None)
+        return tuple(item.target.removesuffix("*") for item in reversed(list(found)))
+
+    def _role_elsewhere(self, base: ast.expr) -> str | None:
+        """The role of a class that this file only has the name of."""
+        return next(filter(None, map(self._class_elsewhere, self.imports_of(base))), None)
+
+    def imports_of(self, node: ast.expr) -> list[str]:
+        """What an expression at module level may be imported as: a name that nothing binds, from any star."""
+        name = self.global_name(node)
+        if name is not None:
+            return [] if is_library(name) else [name]
+        if not isinstance(node, ast.Name) or node.id in self.scope.bound:
+            return []
+        return [node.id, *self.starred(node.id)]
+
+    def starred(self, name: str) -> list[str]:
+        """What a name may be imported as that nothing binds but ``from … import *``."""
+        return [] if name.startswith("_") else [star + name for star in self.stars]
 
     def global_name(self, node: ast.expr) -> str | None:
         """The qualified name of an expression at module level."""

@@ -1,10 +1,15 @@
-"""Everything known of one version of a module, worked out when it is asked for."""
+"""Everything known of one version of a module, worked out when it is asked for.
+
+Questions about what other files define are passed on to a ``View`` of them. What that says are facts: they
+follow from the other files, and are compared when this one is looked at again.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from warplint.static import domain, parameters
 from warplint.static.blocks import Block, CallSite, ClassOutline, FunctionOutline
@@ -15,14 +20,27 @@ from warplint.static.finding import Hotness
 from warplint.static.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.index import Index
 from warplint.static.names import canonical
-from warplint.static.questions import Answers, Asking, Question, fact, followed_fact, question, silent_fact
+from warplint.static.questions import (
+    FUNCTIONS_DEEP,
+    Answers,
+    Asking,
+    Question,
+    fact,
+    followed_fact,
+    question,
+    silent_fact,
+)
 from warplint.static.role import Role
 from warplint.static.roles import MODULE, is_construction
 from warplint.static.tables import torch_functions
 from warplint.static.tables.class_roles import HOST_ROLES
+from warplint.static.tables.libraries import is_library
 from warplint.static.tree import FunctionNode, has_decorator
 from warplint.static.unit import Unit, unit_of
 from warplint.static.values import UNKNOWN, Kind, Place, Value
+
+if TYPE_CHECKING:
+    from warplint.static.abroad import View
 
 Handed = tuple[tuple[str, Value], ...]
 """What a call hands to which parameter."""
@@ -40,11 +58,17 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 
 
 class Knowledge(Asking):
-    """Answers about one version of a module."""
+    """Answers about one version of a module.
 
-    def __init__(self, index: Index) -> None:
-        super().__init__()
+    ``others`` are the project's other files, where they are to be looked at.
+    """
+
+    def __init__(
+        self, index: Index, others: View | None = None, functions_deep: int = FUNCTIONS_DEEP
+    ) -> None:
+        super().__init__(functions_deep)
         self.index = index
+        self._others = others
         self._evidence: dict[ast.AST, Evidence] = {}
 
     @cached_property
@@ -107,8 +131,21 @@ class Knowledge(Asking):
         return any(site.name == name for placed in self.index.chunks for site in placed.chunk.outline.calls)
 
     @fact
+    def is_given(self, keyword: str) -> bool:
+        """Whether some call in the file is handed a keyword argument of this name."""
+        return any(
+            word.arg == keyword
+            for placed in self.index.chunks
+            for site in placed.chunk.outline.calls
+            if not site.handed_over
+            for word in site.node.keywords
+        )
+
+    @fact
     def class_node(self, qualified: str) -> ast.ClassDef | None:
-        """The statement of a class of this file."""
+        """The statement of a class of the project."""
+        if domain.is_abroad(qualified):
+            return self._others.class_node(qualified) if self._others is not None else None
         outline = self._class(qualified)
         return outline.node if outline is not None else None
 
@@ -116,6 +153,17 @@ class Knowledge(Asking):
         if not qualified.startswith(domain.THIS_FILE):
             return None
         return self.index.classes.get(qualified.removeprefix(domain.THIS_FILE))
+
+    def function(self, qualified: str) -> FunctionOutline | None:
+        """The function of the project with a qualified name, or the method that a class has or inherits."""
+        if domain.is_abroad(qualified):
+            return self._function_elsewhere(qualified)
+        found = self._function(qualified)
+        if found is None:
+            owner, _, method = qualified.rpartition(".")
+            names = [f"{base}.{method}" for base in self._bases_elsewhere(owner)]
+            found = next(filter(None, map(self._function_elsewhere, names)), None)
+        return found
 
     @silent_fact
     def _function(self, qualified: str) -> FunctionOutline | None:
@@ -127,22 +175,50 @@ class Knowledge(Asking):
         outline = self._class(owner)
         return self.index.method(outline, method) if outline is not None else None
 
-    @fact
-    def is_given(self, keyword: str) -> bool:
-        """Whether some call in the file is handed a keyword argument of this name."""
-        return any(
-            word.arg == keyword
-            for placed in self.index.chunks
-            for site in placed.chunk.outline.calls
-            if not site.handed_over
-            for word in site.node.keywords
-        )
-
     @silent_fact
     def _lineage(self, qualified: str) -> tuple[ClassOutline, ...]:
         """A class of this file and its bases here, nearest first; empty for any other name."""
         outline = self._class(qualified)
         return tuple(self.index.lineage(outline)) if outline is not None else ()
+
+    # What other files define
+
+    @fact
+    def _imported(self, target: str) -> Value | None:
+        return self._others.imported(target) if self._others is not None else None
+
+    @fact
+    def _member_elsewhere(self, module: str, name: str) -> Value | None:
+        return self._others.member(module, name) if self._others is not None else None
+
+    @fact
+    def _function_elsewhere(self, qualified: str) -> FunctionOutline | None:
+        return self._others.function(qualified) if self._others is not None else None
+
+    @fact
+    def _attribute_elsewhere(self, owner: str, name: str) -> Value:
+        return self._others.attribute(owner, name) if self._others is not None else UNKNOWN
+
+    @fact
+    def _returned_elsewhere(self, function: str, given: Handed) -> Value:
+        return self._others.returned(function, given) if self._others is not None else UNKNOWN
+
+    @fact
+    def _class_role_elsewhere(self, qualified: str) -> str | None:
+        return self._others.role_of(qualified) if self._others is not None else None
+
+    @fact
+    def _bases_elsewhere(self, qualified: str) -> tuple[str, ...]:
+        """The classes of other files that a class of this one derives from, nearest first."""
+        if self._others is None:
+            return ()
+        names = [
+            name
+            for owner in self._lineage(qualified)
+            for base in owner.node.bases
+            for name in self.index.imports_of(base)
+        ]
+        return tuple(filter(None, map(self._others.class_named, names)))
 
     @silent_fact
     def _callers(self, function: FunctionOutline) -> tuple[tuple[CallSite, FunctionOutline | None], ...]:
@@ -223,10 +299,11 @@ class Knowledge(Asking):
     @followed_fact
     def global_value(self, name: str) -> Value | None:
         if name not in self.index.scope.bound:
-            return None
+            found = map(self._imported, self.index.starred(name))
+            return next(filter(None, found), None)
         target = self.index.scope.imports.get(name)
         if target is not None:
-            return domain.imported(canonical(target))
+            return self.imported(target)
         if name in self.index.functions:
             return Value(Kind.CALLABLE, qualified=domain.THIS_FILE + name)
         if name in self.index.classes:
@@ -240,6 +317,13 @@ class Knowledge(Asking):
             return held.value.with_(origin=held.sources[0])
         return held.value
 
+    def imported(self, target: str) -> Value:
+        found = None if is_library(target) else self._imported(target)
+        return found or domain.imported(canonical(target))
+
+    def member(self, module: str, name: str) -> Value:
+        return self._member_elsewhere(module, name) or UNKNOWN
+
     @fact
     def default_place(self) -> Place:
         setters = (site for site in self.index.calls if site.name in _SETTERS and not site.handed_over)
@@ -251,12 +335,16 @@ class Knowledge(Asking):
 
     @fact
     def instance(self, owner: str) -> Value:
+        if domain.is_abroad(owner):
+            return Value(_KINDS.get(self._class_role_elsewhere(owner) or "", Kind.UNKNOWN), qualified=owner)
         outline = self._class(owner)
         role = self.index.class_roles.role(outline) if outline is not None else None
         return Value(_KINDS.get(role or "", Kind.UNKNOWN), qualified=owner)
 
     @question
     def attribute(self, owner: str, name: str) -> Value:
+        if domain.is_abroad(owner):
+            return self._attribute_elsewhere(owner, name)
         lineage = self._lineage(owner)
         if not lineage:
             return UNKNOWN
@@ -269,6 +357,10 @@ class Knowledge(Asking):
             value = domain.join_known(list(self._stored(found, name)))
             if value is not None:
                 return _from_outside(value, self.class_role(lineage[0]) == MODULE)
+        for base in self._bases_elsewhere(owner):
+            value = self._attribute_elsewhere(base, name)
+            if value != UNKNOWN:
+                return value
         return UNKNOWN
 
     def _stored(self, owner: ClassOutline, name: str) -> Iterator[Value]:
@@ -283,12 +375,23 @@ class Knowledge(Asking):
                 yield held.value
 
     def returned(self, function: str, call: ast.Call | None, values: Mapping[ast.AST, Value]) -> Value:
-        outline = self._function(function)
+        outline = self.function(function)
         if outline is None:
             return UNKNOWN
         handed = parameters.matched(outline, call) if call is not None else {}
         given = {name: domain.coarse(values.get(argument, UNKNOWN)) for name, argument in handed.items()}
-        return self._returned(function, tuple(sorted(given.items(), key=lambda item: item[0])))
+        return self.returned_for(function, tuple(sorted(given.items(), key=lambda item: item[0])))
+
+    def returned_for(self, function: str, given: Handed) -> Value:
+        """What a function of the project gives for arguments like these."""
+        if not domain.is_abroad(function) and self._function(function) is not None:
+            return self._returned(function, given)
+        owner, _, method = function.rpartition(".")
+        is_here = not domain.is_abroad(function)
+        names = [f"{base}.{method}" for base in self._bases_elsewhere(owner)] if is_here else [function]
+        handed = tuple((name, domain.detached(value)) for name, value in given)
+        found = next((name for name in names if self._function_elsewhere(name) is not None), None)
+        return self._returned_elsewhere(found, handed) if found is not None else UNKNOWN
 
     @question
     def _returned(self, function: str, given: Handed) -> Value:

@@ -17,7 +17,7 @@ Question = tuple[str, tuple[Hashable, ...]]
 """The name of a method and its arguments."""
 Answers = dict[Question, object]
 
-_MAX_DEPTH = 6
+FUNCTIONS_DEEP = 6
 """Functions that are followed into each other."""
 _NOTHING = object()
 
@@ -53,7 +53,8 @@ class Ground:
 class Asking:
     """The base of a class whose methods are questions."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions_deep: int = FUNCTIONS_DEEP) -> None:
+        self._functions_deep = functions_deep
         self._answers: Answers = {}
         self._grounds: dict[Question, Ground] = {}
         self._ground = Ground()
@@ -167,7 +168,7 @@ class Asking:
         ``further`` is how much deeper than others this part is worth going.
         """
         running = self._work.running
-        if part in running or len(running) >= _MAX_DEPTH + further:
+        if part in running or len(running) >= self._functions_deep + further:
             self._work.is_incomplete = True
             yield False
             return

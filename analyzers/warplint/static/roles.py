@@ -17,11 +17,18 @@ MODULE = "module"
 
 
 class ClassRoles:
-    """The role of each class of a module; ``named`` gives the imported name a base stands for, if any."""
+    """The role of each class of a module; ``named`` gives the imported name a base stands for, if any, and
+    ``elsewhere`` the role of one that another file of the project defines."""
 
-    def __init__(self, classes: Mapping[str, ClassOutline], named: Callable[[ast.expr], str | None]) -> None:
+    def __init__(
+        self,
+        classes: Mapping[str, ClassOutline],
+        named: Callable[[ast.expr], str | None],
+        elsewhere: Callable[[ast.expr], str | None],
+    ) -> None:
         self._classes = classes
         self._named = named
+        self._elsewhere = elsewhere
         self._known: dict[ClassOutline, str | None] = {}
 
     def role(self, owner: ClassOutline) -> str | None:
@@ -66,14 +73,14 @@ class ClassRoles:
                 return role
         role = _by_suffix(last_name(base), class_roles.SUFFIXES)
         if role == MODULE:
-            return MODULE if _looks_like_module(owner) else None
+            return MODULE if _looks_like_module(owner) else self._elsewhere(base)
         if (
             role is None
             and _looks_like_module(owner)
             and last_name(base) not in {"object", "ABC", "Protocol"}
         ):
             return MODULE
-        return role
+        return role or self._elsewhere(base)
 
 
 def _looks_like_module(owner: ClassOutline) -> bool:

@@ -1,0 +1,128 @@
+"""A module of the project as other files see it: cut into pieces, and parsed no further than they ask."""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import cached_property
+from itertools import pairwise
+
+from warplint.static.chunks import Chunk, Placed, quiet_parser, starts
+from warplint.static.index import Index
+
+_BLANK = r"(?:[ \t\f]*(?:\#[^\n]*)?\r?\n)*"
+_PIECE = re.compile(
+    rf"""
+    {_BLANK}
+    (?: (?:@(?:[^\n]*\n)+?)?(?:async[ \t]+)?(?P<kind>def|class)[ \t]+(?P<defined>\w+)
+      | (?P<assigned>\w+)[ \t]*(?::[^=\n]+)?=(?!=)
+      | (?P<script>if[ \t]+__name__\b)
+    )
+    """,
+    re.VERBOSE,
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Defines(enum.Enum):
+    """What a name of a module is."""
+
+    FUNCTION = "def"
+    CLASS = "class"
+    VARIABLE = "variable"
+    IMPORT = "import"
+
+
+class Module:
+    """The text of one module, by what its top-level statements define.
+
+    Statements that define nothing by their first words, imports among them, belong to every part; what only
+    runs when the file is started as a program belongs to none.
+    """
+
+    def __init__(self, text: str) -> None:
+        places = [*starts(text), len(text)]
+        self._pieces = [text[start:end] for start, end in pairwise(places)]
+        self._chunks: dict[int, Placed] = {}
+        self._mentioned: dict[int, list[str]] = {}
+        self._named: dict[str, list[int]] = {}
+        self._kinds: dict[str, Defines] = {}
+        self._rest: list[int] = []
+        for number, piece in enumerate(self._pieces):
+            match = _PIECE.match(piece)
+            if match is None:
+                self._rest.append(number)
+            elif name := match["defined"] or match["assigned"]:
+                self._named.setdefault(name, []).append(number)
+                self._kinds[name] = Defines(match["kind"] or "variable")
+
+    def defines(self, name: str) -> Defines | None:
+        """What the module binds a name to; None where it does not, but for ``from … import *``."""
+        kind = self._kinds.get(name)
+        if kind is not None:
+            return kind
+        common = self._common
+        if name in common.scope.imports:
+            return Defines.IMPORT
+        if name in common.functions:
+            return Defines.FUNCTION
+        if name in common.classes:
+            return Defines.CLASS
+        return Defines.VARIABLE if name in common.scope.bound else None
+
+    def imported(self, name: str) -> str:
+        """What an import of the module binds a name to."""
+        return self._common.scope.imports[name]
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        """The modules of ``from … import *``, the last one first."""
+        if not any("*" in self._pieces[number] for number in self._rest):
+            return ()
+        return self._common.stars
+
+    def head(self, name: str) -> list[Placed]:
+        """A definition without what it refers to."""
+        return self._placed(self._named.get(name, []))
+
+    def part(self, name: str) -> list[Placed]:
+        """A definition with all of the module that it refers to, directly or not."""
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current not in found and current in self._named:
+                found.add(current)
+                for number in self._named[current]:
+                    waiting += self._mentions(number)
+        return self._placed([number for each in found for number in self._named[each]])
+
+    def _mentions(self, number: int) -> list[str]:
+        if number not in self._mentioned:
+            names = set(_NAME.findall(self._pieces[number]))
+            self._mentioned[number] = sorted(names & self._named.keys())
+        return self._mentioned[number]
+
+    @cached_property
+    def _common(self) -> Index:
+        return Index(self._placed([]))
+
+    def _placed(self, numbers: list[int]) -> list[Placed]:
+        """These pieces and those that belong to every part, but for what is nested too deeply."""
+        wanted = [self._chunk(number) for number in sorted({*numbers, *self._rest})]
+        return [placed for placed in wanted if _can_be_outlined(placed.chunk)]
+
+    def _chunk(self, number: int) -> Placed:
+        placed = self._chunks.get(number)
+        if placed is None:
+            with quiet_parser():
+                # Where it stands in the file is nobody's business elsewhere.
+                placed = self._chunks[number] = Placed(Chunk(self._pieces[number]), 0, 1)
+        return placed
+
+
+def _can_be_outlined(chunk: Chunk) -> bool:
+    try:
+        return chunk.outline is not None
+    except RecursionError:
+        return False
