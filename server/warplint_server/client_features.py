@@ -32,6 +32,8 @@ class ClientFeatures:
     """It draws costs and score itself, from ``warplint/state``."""
     shows_rule_pages: bool = False
     """It opens ``warplint-rule:`` links, and asks for the pages behind them."""
+    trusts_folders: bool = False
+    """Its user trusts what is in the folders: code in them may be run."""
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> ClientFeatures:
@@ -57,4 +59,5 @@ class ClientFeatures:
             registers_configuration=can("workspace.did_change_configuration.dynamic_registration"),
             draws=asked.get("draws") is True,
             shows_rule_pages=asked.get("rulePages") is True,
+            trusts_folders=asked.get("trusted") is True,
         )

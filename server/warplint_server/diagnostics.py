@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from warplint.static.finding import Confidence, Finding
+from warplint.project.builtin import UNUSED_SUPPRESSION
+from warplint.static.finding import Finding, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.rule_pages import address
@@ -12,10 +13,13 @@ from warplint_server.server import WarplintServer
 
 SOURCE = "warplint"
 SEVERITY = {
-    Confidence.CERTAIN: types.DiagnosticSeverity.Warning,
-    Confidence.LIKELY: types.DiagnosticSeverity.Warning,
-    Confidence.POSSIBLE: types.DiagnosticSeverity.Information,
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Information,
+    Severity.HINT: types.DiagnosticSeverity.Hint,
 }
+UNNECESSARY = frozenset({UNUSED_SUPPRESSION.code})
+"""Findings whose text could go: editors grey it out."""
 
 
 def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
@@ -42,10 +46,11 @@ def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Find
     return types.Diagnostic(
         positions.range(results.source, finding.span),
         _message(results, finding),
-        severity=SEVERITY[finding.confidence] if rule is not None else types.DiagnosticSeverity.Error,
+        severity=SEVERITY[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(page) if page is not None else None,
         source=SOURCE,
+        tags=[types.DiagnosticTag.Unnecessary] if finding.code in UNNECESSARY else None,
         related_information=[
             types.DiagnosticRelatedInformation(
                 types.Location(uri, positions.range(results.source, related.span)), related.message

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from lsprotocol import types
 
+from warplint.project.builtin import UNUSED_SUPPRESSION
 from warplint.source.diffs import moved_lines
 from warplint.source.span import Span
 from warplint.static.finding import Applicability, Edit, Finding
@@ -40,9 +41,13 @@ class Offer:
 def offered(results: Results, where: Span) -> Iterator[Offer]:
     """The choices for the findings that a selection touches, then those for the file."""
     engine, checked = results.project.engine, results.checked
-    touched = [finding for finding in results.findings_in(where) if results.rule(finding) is not None]
-    for finding in touched:
-        if finding.fix in TITLE:
+    here = results.findings_in(where)
+    touched = [finding for finding in here if results.rule(finding) is not None]
+    for finding in here:
+        if finding.code == UNUSED_SUPPRESSION.code:
+            edits = partial(engine.edits, checked, finding)
+            yield Offer(finding.fix_title, QUICK_FIX, edits, finding, preferred=True)
+        elif finding in touched and finding.fix in TITLE:
             title = TITLE[finding.fix].format(title=finding.fix_title)
             safe = finding.fix is Applicability.SAFE
             edits = partial(engine.edits, checked, finding)

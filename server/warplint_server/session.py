@@ -94,7 +94,9 @@ class Session:
         self.workspace = Workspace(
             folders,
             opened=lambda project: self._soon(self._opened, project),
-            refused=lambda message: self._soon(audience.warn, message),
+            warn=lambda message: self._soon(audience.warn, message),
+            log=lambda message: self._soon(audience.log, message),
+            trusted=features.trusts_folders,
         )
 
     def open(self, uri: str, path: Path, version: int, text: str) -> None:
@@ -119,9 +121,12 @@ class Session:
     def configure(self, settings: FolderSettings) -> None:
         """Take over the client's settings, and show what they change."""
         self._settings = settings
+        aimed = self.workspace.aim(lambda root: settings.of(root).interpreter)
         changed = [it for it in self.documents.values() if it.settings != settings.of(it.path)]
         for document in changed:
             self._apply(document, settings.of(document.path))
+        for project in aimed:
+            self._renew(project)
         if changed and self._configured.is_set():
             self._audience.refresh()
         self._configured.set()

@@ -18,6 +18,8 @@ class Settings:
     inline_costs: bool = True
     code_lenses: bool = True
     minimum_share: float = 0.01
+    interpreter: Path | None = None
+    """The Python that runs the programs; its torch counts where a project asks for none."""
 
 
 DEFAULTS = Settings()
@@ -33,6 +35,16 @@ def _is_percent(value: object) -> bool:
 
 def _fraction(percent: float) -> float:
     return percent / 100
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _interpreter(text: str) -> Path | None:
+    """An interpreter's path; None for one with variables of the editor in it, which are not known here."""
+    path = Path(text).expanduser()
+    return path if path.is_absolute() else None
 
 
 def _same(value: Any) -> Any:
@@ -55,6 +67,7 @@ SETTINGS = (
     _Setting("costs.inline", "inline_costs", _is_bool, "true or false"),
     _Setting("costs.codeLens", "code_lenses", _is_bool, "true or false"),
     _Setting("costs.minimumShare", "minimum_share", _is_percent, "a number from 0 to 100", _fraction),
+    _Setting("program.interpreter", "interpreter", _is_text, "a path", _interpreter),
 )
 
 

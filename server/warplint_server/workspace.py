@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from warplint.project.root import MARKERS, find_root
 from warplint.source.text import SourceText
+from warplint_server.configurations import Configurations
 
 if TYPE_CHECKING:
     from warplint.profile.follow import PlacedCost
@@ -75,27 +76,37 @@ class Workspace:
         self,
         folders: Sequence[Path],
         opened: Callable[[Project], None],
-        refused: Callable[[str], None],
+        warn: Callable[[str], None],
+        log: Callable[[str], None],
+        trusted: bool = False,
     ) -> None:
-        """``opened`` hears of each new project, ``refused`` why a configuration is not used."""
+        """``opened`` hears of each new project; ``warn`` and ``log`` why a configuration is not used.
+
+        Only with ``trusted`` are rule packs imported, which runs code in the folders.
+        """
         self._folders = list(folders)
         self._projects: dict[Path, Project] = {}
         self._lock = Lock()
         self._opened = opened
-        self._refused = refused
+        self._configurations = Configurations(warn, log, trusted)
 
     def project(self, path: Path) -> Project:
         root = self._root(path)
         with self._lock:
             project = self._projects.get(root)
             if project is None:
-                project = self._projects[root] = Project(root, self._engine(root))
+                project = self._projects[root] = Project(root, self._configurations.engine(root))
                 self._opened(project)
         return project
 
     def change_folders(self, added: Iterable[Path], removed: Iterable[Path]) -> None:
         gone = set(removed)
         self._folders = [*(folder for folder in self._folders if folder not in gone), *added]
+
+    def aim(self, interpreter: Callable[[Path], Path | None]) -> list[Project]:
+        """Take over which interpreter runs the programs below each root; the projects that this closes."""
+        with self._lock:
+            return self._forget(self._configurations.aim(interpreter, self._projects))
 
     def opened_at(self, root: Path) -> Project | None:
         with self._lock:
@@ -104,8 +115,10 @@ class Workspace:
     def close(self, folder: Path) -> list[Project]:
         """Forget the projects at or below a folder, so that their configuration is read anew."""
         with self._lock:
-            closed = [root for root in self._projects if root.is_relative_to(folder)]
-            projects = [self._projects.pop(root) for root in closed]
+            return self._forget([root for root in self._projects if root.is_relative_to(folder)])
+
+    def _forget(self, roots: Iterable[Path]) -> list[Project]:
+        projects = [self._projects.pop(root) for root in roots]
         for project in projects:
             project.generation += 1
         return projects
@@ -120,14 +133,3 @@ class Workspace:
             return root
         around = [folder for folder in self._folders if path.is_relative_to(folder)]
         return max(around, key=lambda folder: len(folder.parts), default=root)
-
-    def _engine(self, root: Path) -> Engine:
-        # Imported with the first document, on the worker's thread: ``initialize`` is not kept waiting.
-        from warplint.project.config import Config, ConfigError, load_config
-        from warplint.project.engine import Engine
-
-        try:
-            return Engine(root, load_config(root))
-        except ConfigError as error:
-            self._refused(f"{error}. The defaults are used.")
-            return Engine(root, Config(root))

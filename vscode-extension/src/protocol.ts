@@ -51,8 +51,10 @@ export interface RulePage {
   readonly markdown: string;
 }
 
-/** What the server may leave to this extension: it draws costs and scores, and shows rule pages. */
-export const INITIALIZATION_OPTIONS = { warplint: { draws: true, rulePages: true } } as const;
+/** What the server may leave to this extension (it draws costs and scores, and shows rule pages), and may do. */
+export function initializationOptions(trusted: boolean) {
+  return { warplint: { draws: true, rulePages: true, trusted } };
+}
 
 export const STATE_NOTIFICATION = "warplint/state";
 export const RULE_PAGE_REQUEST = "warplint/rulePage";

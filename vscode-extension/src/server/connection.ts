@@ -1,6 +1,6 @@
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
-import { INITIALIZATION_OPTIONS } from "../protocol";
+import { initializationOptions } from "../protocol";
 import { DOCUMENTS, SECTION } from "../settings";
 import type { Findings } from "./findings";
 import type { ServerProcess } from "./process";
@@ -20,7 +20,7 @@ export function connect(
 ): LanguageClient {
   return new QuietClient(SECTION, "Warplint", async () => process.child, {
     documentSelector: [...DOCUMENTS],
-    initializationOptions: INITIALIZATION_OPTIONS,
+    initializationOptions: initializationOptions(vscode.workspace.isTrusted),
     diagnosticCollectionProvider: findings.collections,
     outputChannel: log,
     traceOutputChannel: log,
