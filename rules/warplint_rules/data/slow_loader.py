@@ -8,6 +8,7 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Related
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, is_off, keyword, with_keyword
+from warplint_rules._loaders import CALLS, POSITIONS
 from warplint_rules._loops import loops_around
 from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
 from warplint_rules.data._source import Source, source_of
@@ -15,11 +16,9 @@ from warplint_rules.data._source import Source, source_of
 if TYPE_CHECKING:
     import libcst as cst
 
-POSITIONS = (
-    "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn",
-    "pin_memory",
-)  # fmt: skip
-"""The parameters of ``DataLoader`` that may be given without their name, in order."""
+GRAPHS = ("torch_geometric.loader.DataLoader", "torch_geometric.data.DataLoader")
+"""Loaders of graphs, which mostly are in memory: workers are worth it only where the author has set some."""
+GRAPH_POSITIONS = POSITIONS[:3]
 
 MOVES = {"cuda", "to"}
 WORKERS = 4
@@ -42,7 +41,9 @@ class SlowDataLoader(Rule):
     - on loaders for evaluation, tests, prediction and demonstrations: they run seldom and briefly;
     - on data that is in memory already or made up (`TensorDataset`, lists, random data): workers cost more
       there;
-    - when `*args` or `**kwargs` may hold the settings, and for settings given as variables;
+    - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them, and for
+      settings given as variables;
+    - on loaders of graphs without workers, as their graphs mostly are in memory;
     - about persistence, where the loader is made anew for every pass;
     - when neither the names around the loader, nor `shuffle` or a sampler, nor a data set that reads files
       say that it is for training.
@@ -65,7 +66,7 @@ class SlowDataLoader(Rule):
 
     code = "WL301"
     name = "slow-data-loader"
-    wants = wants(calls=["torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"])
+    wants = wants(calls=[*CALLS, *GRAPHS])
     proof = Signature(At.USES, Metric.DATA_IDLE)
     risk = Risk.MEDIUM
 
@@ -176,6 +177,40 @@ class Trainer:
 """,
         ),
         Example(
+            "Workers for graphs that do not outlive the epoch.",
+            """\
+from torch_geometric.loader import DataLoader
+
+
+def train_loader(train_data):
+    return «DataLoader(train_data, 32, num_workers=8, pin_memory=True)»
+""",
+            """\
+from torch_geometric.loader import DataLoader
+
+
+def train_loader(train_data):
+    return DataLoader(train_data, 32, num_workers=8, pin_memory=True, persistent_workers=True)
+""",
+        ),
+        Example(
+            "Switched off beside settings that the caller may choose.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def build(train_data, workers, **more):
+    return «DataLoader(train_data, num_workers=workers, pin_memory=False, **more)»
+""",
+            """\
+from torch.utils.data import DataLoader
+
+
+def build(train_data, workers, **more):
+    return DataLoader(train_data, num_workers=workers, pin_memory=True, **more)
+""",
+        ),
+        Example(
             "Volumes decompressed in a helper of the data set.",
             """\
 import zlib
@@ -244,6 +279,18 @@ def loaders(train_data, options):
         pin_memory=True,
         persistent_workers=options.workers > 0,
     )
+""",
+        ),
+        Example(
+            "Graphs in memory.",
+            """\
+from torch_geometric.datasets import PPI
+from torch_geometric.loader import DataLoader
+
+
+def loaders(folder):
+    train_data = PPI(folder, split="train")
+    return DataLoader(train_data, batch_size=2, shuffle=True)
 """,
         ),
         Example(
@@ -437,19 +484,27 @@ def _is_on(loader: ast.Call, name: str) -> bool:
 def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
     """What the loader lacks for its purpose; empty when it is no training loader, or cannot be judged."""
     dataset = _argument(loader, "dataset")
-    if dataset is None or has_unpacking(loader):
+    if dataset is None or any(isinstance(argument, ast.Starred) for argument in loader.args):
+        return []
+    if facts.qualified(loader.func) in GRAPHS and not _is_worth_workers(loader):
         return []
     source = source_of(dataset, facts)
     if source is Source.MEMORY or not _trains(loader, dataset, source, facts):
         return []
-    missing = []
-    if not _is_on(loader, "num_workers"):
-        missing.append(Lack.WORKERS)
-    if not _is_on(loader, "pin_memory"):
-        missing.append(Lack.PINNED)
-    if not _is_on(loader, "persistent_workers") and not _is_made_anew(loader, facts):
-        missing.append(Lack.PERSISTENT)
+    missing = [lack for lack in Lack if not _may_be_on(loader, lack.value)]
+    if Lack.PERSISTENT in missing and _is_made_anew(loader, facts):
+        missing.remove(Lack.PERSISTENT)
     return missing
+
+
+def _may_be_on(loader: ast.Call, name: str) -> bool:
+    """Whether a setting is on, or not given in the open where ``**more`` may hold it."""
+    return _is_on(loader, name) or (has_unpacking(loader) and _argument(loader, name) is None)
+
+
+def _is_worth_workers(loader: ast.Call) -> bool:
+    """Whether a loader of graphs has workers, and its arguments are those that all loaders have."""
+    return _is_on(loader, "num_workers") and len(loader.args) <= len(GRAPH_POSITIONS)
 
 
 def _setting(lack: Lack, loader: ast.Call) -> str:
