@@ -16,6 +16,7 @@ BUILTINS = wants(builtins=["float"])
 CONDITIONS = wants(conditions=True)
 FORMATS = wants(formats=True)
 SUBSCRIPTS = wants(subscripts=True)
+ADDED = wants(added=True)
 SETTINGS = wants(settings=["torch.backends.cudnn.enabled", "os.environ.CUDA_LAUNCH_BLOCKING"])
 
 SITES: dict[str, tuple[Wants, str, list[str]]] = {
@@ -109,6 +110,12 @@ SITES: dict[str, tuple[Wants, str, list[str]]] = {
         ["self.c", "self.e"],
     ),
     "a field of an f-string": (FORMATS, "y = x\nf'{y:.3f}'", ["f'{y:.3f}'"]),
+    "what is added to a name or attribute": (
+        ADDED,
+        "total += loss\nself.total = self.total + loss * 2\nlosses[0] += rest\ncount += 1\n"
+        "total -= a\nx = y + loss\nx = 1 + x",
+        ["loss", "loss * 2", "rest"],
+    ),
     "settings of a library, by any path": (
         SETTINGS,
         "from torch.backends import cudnn\ntorch.backends.cudnn.enabled = False\ncudnn.enabled = x\n"

@@ -24,6 +24,7 @@ class Nominator:
         self._conditions = [rule for rule in rules if rule.wants.conditions]
         self._formats = [rule for rule in rules if rule.wants.formats]
         self._subscripts = [rule for rule in rules if rule.wants.subscripts]
+        self._added = [rule for rule in rules if rule.wants.added]
         self._settings: dict[str, dict[str, list[Rule]]] = {}
         for rule in rules:
             for name in rule.wants.settings:
@@ -75,6 +76,9 @@ class Nominator:
                 if may_be_tensor(test, outline.blocks[test].function, is_computed):
                     for rule in rules:
                         yield rule, test
+        for value in outline.added if self._added else ():
+            for rule in self._added:
+                yield rule, value
         for last in outline.settings.keys() & self._settings.keys():
             for target in outline.settings[last]:
                 for rule in self._settings[last].get(qualified(target.value) or "", ()):

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from warplint.static.blocks import Block, BlockKind, CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.tables.conditions import PLAIN_CALLS
-from warplint.static.tree import FunctionNode, child_fields, last_name
+from warplint.static.tree import FunctionNode, child_fields, dotted, last_name
 
 
 class Outline:
@@ -20,6 +20,7 @@ class Outline:
     ``blocks`` maps each statement, call, condition, formatted value and noted subscript to the block it runs
     in, ``rounds`` each loop to the block of its rounds. ``subscripts`` are those whose index is no literal.
     ``settings`` are targets of assignments by the last part of their name: ``a.b.c = …``, ``a.b["c"] = …``.
+    ``added`` is what is added to a name or attribute: ``v`` in ``x += v`` and ``x = x + v``.
     ``local_names`` are all names that something below module level binds.
     """
 
@@ -37,6 +38,7 @@ class Outline:
         self.formats: list[ast.expr] = []
         self.subscripts: list[ast.Subscript] = []
         self.settings: dict[str, list[ast.Attribute | ast.Subscript]] = {}
+        self.added: list[ast.expr] = []
         self.globals: dict[str, list[ast.stmt]] = {}
         self.local_names: set[str] = set()
         self.has_lambda = False
@@ -75,6 +77,10 @@ class Outline:
         for target in targets:
             self._target(target, statement, block)
         if statement.value is not None:
+            added = _added(statement)
+            if added is not None and type(added) not in _LITERALS:
+                self.added.append(added)
+                self.blocks[added] = block
             self._expressions([statement.value], block)
 
     def _target(self, target: ast.expr, statement: ast.stmt, block: Block) -> None:
@@ -364,12 +370,25 @@ def pattern_names(pattern: ast.pattern) -> Iterator[str]:
             yield name
 
 
+def _added(statement: ast.Assign | ast.AugAssign | ast.AnnAssign) -> ast.expr | None:
+    """What a statement adds to what it assigns to."""
+    if isinstance(statement, ast.AugAssign):
+        return statement.value if type(statement.op) is ast.Add else None
+    value = statement.value
+    if not isinstance(statement, ast.Assign) or type(value) is not ast.BinOp or type(value.op) is not ast.Add:
+        return None
+    before, target = value.left, statement.targets[0]
+    is_same = type(before) in _ACCUMULATORS and dotted(before) == dotted(target)
+    return value.right if is_same and type(target) in _ACCUMULATORS else None
+
+
 def _leaves(body: list[ast.stmt]) -> str | None:
     return _LEAVING.get(type(body[-1])) if body else None
 
 
 _SETTINGS = (ast.Constant, ast.Name, ast.Compare, ast.BoolOp, ast.JoinedStr, ast.Lambda, ast.List, ast.Dict)
 _LITERALS = (ast.Constant, ast.JoinedStr)
+_ACCUMULATORS = (ast.Name, ast.Attribute)
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})
 
 

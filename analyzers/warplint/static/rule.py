@@ -30,9 +30,9 @@ class Wants:
     (``item``), ``builtins`` are calls of built-in names (``float``), ``conditions`` asks for the tests of
     if, while, assert, conditional expressions, comprehension filters and the operands of and/or/not,
     ``formats`` for the values that f-strings put into text, ``subscripts`` for ``x[i]``, read or written,
-    where the index may be a tensor or a list. ``settings`` are qualified names that something is assigned to
-    (``torch.backends.cudnn.enabled``, an item of ``os.environ`` as ``os.environ.NAME``): the site is the
-    target of the assignment.
+    where the index may be a tensor or a list, ``added`` for ``v`` in ``x += v`` and ``x = x + v``.
+    ``settings`` are qualified names that something is assigned to (``torch.backends.cudnn.enabled``, an item
+    of ``os.environ`` as ``os.environ.NAME``): the site is the target of the assignment.
     """
 
     calls: frozenset[str] = frozenset()
@@ -41,6 +41,7 @@ class Wants:
     conditions: bool = False
     formats: bool = False
     subscripts: bool = False
+    added: bool = False
     settings: frozenset[str] = frozenset()
 
 
@@ -52,6 +53,7 @@ def wants(
     conditions: bool = False,
     formats: bool = False,
     subscripts: bool = False,
+    added: bool = False,
     settings: Collection[str] = (),
 ) -> Wants:
     names = (frozenset(calls), frozenset(methods), frozenset(builtins))
@@ -60,6 +62,7 @@ def wants(
         conditions=conditions,
         formats=formats,
         subscripts=subscripts,
+        added=added,
         settings=frozenset(settings),
     )
 
