@@ -32,6 +32,8 @@ class ClientFeatures:
     """It draws costs and score itself, from ``warplint/state``."""
     shows_rule_pages: bool = False
     """It opens ``warplint-rule:`` links, and asks for the pages behind them."""
+    wants_all_files: bool = False
+    """It asks for the findings of files that are not open, or may be let to."""
     trusts_folders: bool = False
     """Its user trusts what is in the folders: code in them may be run."""
 
@@ -59,5 +61,6 @@ class ClientFeatures:
             registers_configuration=can("workspace.did_change_configuration.dynamic_registration"),
             draws=asked.get("draws") is True,
             shows_rule_pages=asked.get("rulePages") is True,
+            wants_all_files=asked.get("workspaceDiagnostics") is not False,
             trusts_folders=asked.get("trusted") is True,
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
 from lsprotocol import types
 
 from warplint.project.builtin import UNUSED_SUPPRESSION
@@ -10,6 +13,12 @@ from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.rule_pages import address
 from warplint_server.server import WarplintServer
+
+if TYPE_CHECKING:
+    from warplint.project.notices import Notice
+    from warplint.project.result import FileResult
+    from warplint.source.text import SourceText
+    from warplint.static.rule import Rule
 
 SOURCE = "warplint"
 SEVERITY = {
@@ -24,28 +33,52 @@ UNNECESSARY = frozenset({UNUSED_SUPPRESSION.code})
 
 def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
     """Every finding, and every comment for us that is not understood."""
-    positions = server.session.positions
     findings = [diagnostic(server, uri, results, finding) for finding in results.checked.findings]
-    notices = [
-        types.Diagnostic(
-            positions.range(results.source, notice.span),
-            notice.message,
-            severity=types.DiagnosticSeverity.Warning,
-            source=SOURCE,
-        )
-        for notice in results.checked.notices
+    return findings + _notices(server, results.source, results.checked.notices)
+
+
+def diagnostics_of_file(
+    server: WarplintServer, uri: str, result: FileResult, rules: Mapping[str, Rule]
+) -> list[types.Diagnostic]:
+    """The same of a file that is not open; without what was measured, which is shown beside the code."""
+    findings = [
+        _diagnostic(server, uri, result.source, finding, finding.message, rules.get(finding.code))
+        for finding in result.findings
     ]
-    return findings + notices
+    return findings + _notices(server, result.source, result.notices)
 
 
 def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Finding) -> types.Diagnostic:
     """One finding. ``data`` says what ``warplint check --format json`` would."""
+    message = _message(results, finding)
+    return _diagnostic(server, uri, results.source, finding, message, results.rule(finding))
+
+
+def _notices(server: WarplintServer, source: SourceText, notices: Iterable[Notice]) -> list[types.Diagnostic]:
+    return [
+        types.Diagnostic(
+            server.session.positions.range(source, notice.span),
+            notice.message,
+            severity=types.DiagnosticSeverity.Warning,
+            source=SOURCE,
+        )
+        for notice in notices
+    ]
+
+
+def _diagnostic(
+    server: WarplintServer,
+    uri: str,
+    source: SourceText,
+    finding: Finding,
+    message: str,
+    rule: Rule | None,
+) -> types.Diagnostic:
     positions = server.session.positions
-    rule = results.rule(finding)
     page = address(finding.code, rule, server.client_features.shows_rule_pages)
     return types.Diagnostic(
-        positions.range(results.source, finding.span),
-        _message(results, finding),
+        positions.range(source, finding.span),
+        message,
         severity=SEVERITY[finding.severity],
         code=finding.code,
         code_description=types.CodeDescription(page) if page is not None else None,
@@ -53,7 +86,7 @@ def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Find
         tags=[types.DiagnosticTag.Unnecessary] if finding.code in UNNECESSARY else None,
         related_information=[
             types.DiagnosticRelatedInformation(
-                types.Location(uri, positions.range(results.source, related.span)), related.message
+                types.Location(uri, positions.range(source, related.span)), related.message
             )
             for related in finding.related
         ]

@@ -23,6 +23,7 @@ from warplint_server.positions import Positions
 from warplint_server.pull import pull
 from warplint_server.server import WarplintServer
 from warplint_server.session import Session
+from warplint_server.workspace_pull import workspace_pull
 
 SETTLE_IN_S = 1.0
 
@@ -31,8 +32,12 @@ def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     """Begin the session. pygls answers, from the features that are registered when this returns."""
     features = server.client_features = ClientFeatures.of(params)
     if features.pulls:
-        options = types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False)
+        options = types.DiagnosticOptions(
+            inter_file_dependencies=False, workspace_diagnostics=features.wants_all_files
+        )
         server.answer(types.TEXT_DOCUMENT_DIAGNOSTIC, pull, options)
+        if features.wants_all_files:
+            server.answer(types.WORKSPACE_DIAGNOSTIC, workspace_pull)
     if not features.draws:
         server.answer(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hint)
     encoding = types.PositionEncodingKind(server.workspace.position_encoding or "utf-16").value
@@ -59,6 +64,7 @@ async def folders_changed(server: WarplintServer, params: types.DidChangeWorkspa
 
 
 def shutdown(server: WarplintServer, params: None) -> None:
+    server.closed_files.stop()
     server.shut_down = True
 
 

@@ -12,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 
 from warplint import __version__
 from warplint_server.client_features import ClientFeatures
+from warplint_server.closed_files_client import ClosedFiles
 from warplint_server.configuration import Configuration
 from warplint_server.session import Session
 
@@ -31,6 +32,7 @@ class WarplintServer(LanguageServer):
         self.poll_s = poll_s
         self.client_features = ClientFeatures()
         self.configuration = Configuration(self)
+        self.closed_files = ClosedFiles()
         self.shut_down = False
 
     def answer(self, method: str, handler: Handler, options: object = None) -> None:

@@ -147,6 +147,11 @@ class Session:
             document.results = None
             self._audience.withdraw(document)
 
+    def folders_to_check(self) -> tuple[tuple[Path, Path | None], ...]:
+        """The folders whose closed files are checked too, each with the interpreter of its programs."""
+        settings = [(folder, self._settings.of(folder)) for folder in self.workspace.folders]
+        return tuple((folder, held.interpreter) for folder, held in settings if held.enabled)
+
     def log(self, message: str) -> None:
         """Tell whoever wonders why."""
         self._audience.log(message)

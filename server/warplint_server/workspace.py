@@ -84,7 +84,7 @@ class Workspace:
 
         Only with ``trusted`` are rule packs imported, which runs code in the folders.
         """
-        self._folders = list(folders)
+        self.folders = list(folders)
         self._projects: dict[Path, Project] = {}
         self._lock = Lock()
         self._opened = opened
@@ -101,7 +101,7 @@ class Workspace:
 
     def change_folders(self, added: Iterable[Path], removed: Iterable[Path]) -> None:
         gone = set(removed)
-        self._folders = [*(folder for folder in self._folders if folder not in gone), *added]
+        self.folders = [*(folder for folder in self.folders if folder not in gone), *added]
 
     def aim(self, interpreter: Callable[[Path], Path | None]) -> list[Project]:
         """Take over which interpreter runs the programs below each root; the projects that this closes."""
@@ -131,5 +131,5 @@ class Workspace:
         root = find_root(path)
         if any((root / marker).exists() for marker in MARKERS):
             return root
-        around = [folder for folder in self._folders if path.is_relative_to(folder)]
+        around = [folder for folder in self.folders if path.is_relative_to(folder)]
         return max(around, key=lambda folder: len(folder.parts), default=root)

@@ -52,8 +52,8 @@ export interface RulePage {
 }
 
 /** What the server may leave to this extension (it draws costs and scores, and shows rule pages), and may do. */
-export function initializationOptions(trusted: boolean) {
-  return { warplint: { draws: true, rulePages: true, trusted } };
+export function initializationOptions(trusted: boolean, workspaceDiagnostics: boolean) {
+  return { warplint: { draws: true, rulePages: true, trusted, workspaceDiagnostics } };
 }
 
 export const STATE_NOTIFICATION = "warplint/state";

@@ -13,6 +13,7 @@ export const SETTINGS = {
   importStrategy: "warplint.importStrategy",
   serverInterpreter: "warplint.server.interpreter",
   programInterpreter: "warplint.program.interpreter",
+  workspaceDiagnostics: "warplint.workspaceDiagnostics",
 } as const;
 
 export type InterpreterSetting = typeof SETTINGS.serverInterpreter | typeof SETTINGS.programInterpreter;
@@ -28,6 +29,11 @@ export interface InterpreterValue {
 export function importStrategy(): ImportStrategy {
   const wanted = vscode.workspace.getConfiguration().get<ImportStrategy>(SETTINGS.importStrategy);
   return vscode.workspace.isTrusted && wanted !== "useBundled" ? "fromEnvironment" : "useBundled";
+}
+
+/** Whether files that are not open are checked too. Read when the server starts. */
+export function workspaceDiagnostics(): boolean {
+  return vscode.workspace.getConfiguration().get<boolean>(SETTINGS.workspaceDiagnostics) === true;
 }
 
 export function interpreterValue(

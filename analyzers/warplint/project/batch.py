@@ -46,13 +46,14 @@ class Work:
     """How each file is treated; with ``unsafe``, fixes that may change behaviour count too.
 
     With ``cache``, what an earlier run found in an unchanged file is not looked for again. With ``timed``,
-    results say how long each rule took.
+    results say how long each rule took. Without ``packs``, rule packs are not imported.
     """
 
     mode: Mode = Mode.CHECK
     unsafe: bool = False
     cache: bool = False
     timed: bool = False
+    packs: bool = True
 
     @property
     def fixes(self) -> frozenset[Applicability]:
@@ -124,7 +125,7 @@ def _check_all(items: Sequence[Target | Unreadable], work: Work, jobs: int | Non
 def check_item(item: Target | Unreadable, work: Work) -> FileResult:
     """Check one file. What goes wrong in Warplint itself is in the result: the run goes on."""
     if isinstance(item, Unreadable):
-        return _refused(UNREADABLE, item.reason, SourceText("", item.path), 0, item.config)
+        return _refused(UNREADABLE, item.reason, SourceText("", item.path), 0, item.config, work)
     try:
         return _check_file(item, work)
     except Exception as error:
@@ -145,7 +146,7 @@ def _check_file(target: Target, work: Work) -> FileResult:
             return _check_bytes(target, target.path.read_bytes(), work)
         except OSError as error:
             source = SourceText("", target.path)
-            return _refused(UNREADABLE, error.strerror or str(error), source, 0, target.config)
+            return _refused(UNREADABLE, error.strerror or str(error), source, 0, target.config, work)
     result = _check_bytes(target, target.data, work)
     return result if result.bytes is not None else replace(result, bytes=target.data)
 
@@ -157,8 +158,8 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     except SourceError as error:
         salvaged = SourceText.salvage(data, path)
         place = len(data[: error.offset].decode("utf-8", "replace"))
-        return _refused(UNPARSABLE, str(error), salvaged, place, target.config)
-    engine = _engine(target.config, work.timed)
+        return _refused(UNPARSABLE, str(error), salvaged, place, target.config, work)
+    engine = _engine(target.config, work.timed, work.packs)
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
     engine.rule_seconds.clear()
@@ -245,9 +246,11 @@ def _only_silenced(before: Checked, after: Checked) -> bool:
     )
 
 
-def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, config: Config) -> FileResult:
+def _refused(
+    built_in: BuiltIn, reason: str, source: SourceText, place: int, config: Config, work: Work
+) -> FileResult:
     """The result for a file that could not be had as source text."""
-    config = _engine(config).config
+    config = _engine(config, packs=work.packs).config
     if config.selection_for(source.path).ignores(built_in.code):
         return FileResult(source.path, source)
     place = min(place, len(source.text))
@@ -258,11 +261,11 @@ def _refused(built_in: BuiltIn, reason: str, source: SourceText, place: int, con
 
 
 @cache
-def _engine(config: Config, timed: bool = False) -> Engine:
+def _engine(config: Config, timed: bool = False, packs: bool = True) -> Engine:
     # Imported here because what is in the cache is told without it.
     from warplint.project.engine import Engine
 
-    return Engine(config.root, config, unused=True, timed=timed, packs=True)
+    return Engine(config.root, config, unused=True, timed=timed, packs=packs)
 
 
 def _start_worker() -> None:

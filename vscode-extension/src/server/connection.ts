@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
 import { initializationOptions } from "../protocol";
-import { DOCUMENTS, SECTION } from "../settings";
+import { DOCUMENTS, SECTION, workspaceDiagnostics } from "../settings";
 import type { Findings } from "./findings";
 import type { ServerProcess } from "./process";
 
@@ -20,7 +20,7 @@ export function connect(
 ): LanguageClient {
   return new QuietClient(SECTION, "Warplint", async () => process.child, {
     documentSelector: [...DOCUMENTS],
-    initializationOptions: initializationOptions(vscode.workspace.isTrusted),
+    initializationOptions: initializationOptions(vscode.workspace.isTrusted, workspaceDiagnostics()),
     diagnosticCollectionProvider: findings.collections,
     outputChannel: log,
     traceOutputChannel: log,
