@@ -60,7 +60,6 @@ class LossKeepsGraph(Rule):
     wants = wants(methods={"append"}, added=True)
     proof = Signature(At.STEP, Metric.MEMORY)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
