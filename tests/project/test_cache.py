@@ -34,7 +34,7 @@ CACHED = Work(cache=True)
 def project(tmp_path: Path) -> Path:
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "net.py").write_text(SAFE, encoding="utf-8")
-    (tmp_path / "ok.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "ok.py").write_text("import torch\n", encoding="utf-8")
     return tmp_path
 
 
@@ -178,7 +178,7 @@ def test_the_command_line_uses_it_unless_told_otherwise(project: Path) -> None:
     assert analysed == 2
     assert run(project) == (first, 0)
     assert run(project, "--no-cache") == (first, 2)
-    (project / "ok.py").write_text("x = 2\n", encoding="utf-8")
+    (project / "ok.py").write_text("import torch as t\n", encoding="utf-8")
     assert run(project) == (first, 1)
     (project / "pyproject.toml").write_text("[tool.warplint]\nignore = ['WL2']\n", encoding="utf-8")
     assert run(project) == (first, 2)
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(project: Path) -> None:
     (project / cache.CACHE_DIRECTORY).chmod(0o555)
     try:
         assert run(project, prefix=prefix) == (first[0], 0)
-        (project / "ok.py").write_text("x = 2\n", encoding="utf-8")
+        (project / "ok.py").write_text("import torch as t\n", encoding="utf-8")
         assert run(project, prefix=prefix) == (first[0], 1)
     finally:
         (project / cache.CACHE_DIRECTORY).chmod(0o755)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import pickle
 from typing import Any, ClassVar
 
@@ -54,11 +55,16 @@ def test_wrong_values_are_refused(named: dict[str, Any]) -> None:
         Point(**named)
 
 
+def pairs(values: list[Any]) -> list[tuple[Any, Any]]:
+    return [(one, two) for one in values for two in values]
+
+
 def test_comparing_hashing_and_printing_are_those_of_the_standard_library() -> None:
     values = [(1, 2, ["a"]), (1, 2, ["b"]), (2, 1, [])]
     ours, theirs = [Point(*value) for value in values], [Standard(*value) for value in values]
     assert [one == two for one in ours for two in ours] == [one == two for one in theirs for two in theirs]
-    assert [one < two for one in ours for two in ours] == [one < two for one in theirs for two in theirs]
+    for order in (operator.lt, operator.le, operator.gt, operator.ge):
+        assert [order(*pair) for pair in pairs(ours)] == [order(*pair) for pair in pairs(theirs)]
     assert len(set(ours)) == len(set(theirs)) == 2
     assert repr(ours[0]) == repr(theirs[0]).replace("Standard", "Point")
     assert ours[0] != theirs[0]

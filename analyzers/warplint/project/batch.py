@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
+import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warplint.project.builtin import UNPARSABLE, UNREADABLE, BuiltIn
@@ -15,16 +17,22 @@ from warplint.project.document import Document, document, presented
 from warplint.project.files import Target, Unreadable
 from warplint.project.result import FileResult
 from warplint.project.rewrite import RewriteError, rewrite
+from warplint.project.suppressions import may_have_pragma
 from warplint.source.records import dataclass, replace
 from warplint.source.span import Span
+from warplint.source.statements import parsed
 from warplint.source.text import SourceError, SourceText
 from warplint.static.finding import Applicability, Finding
+from warplint.static.tables.frameworks import shows_pytorch
 
 if TYPE_CHECKING:
     from warplint.project.engine import Checked, Engine
 
 PARALLEL_FROM_FILES = 24
 """Below this many files, starting workers costs more than they save."""
+
+COLLECT_AFTER_OBJECTS = 100_000
+"""New objects between two garbage collections, about those of 5,000 lines."""
 
 CHUNKS_PER_WORKER = 8
 """Enough pieces that one of large files does not leave the other workers idle at the end."""
@@ -89,9 +97,9 @@ def _recalled(items: Sequence[Target | Unreadable], work: Work) -> list[FileResu
 
 
 def _require_usable(items: Iterable[Target | Unreadable]) -> None:
-    configs = {item.config for item in items}
+    configs = {item.config for item in items if item.config.names_rules}
     if configs:
-        # Imported here because what is in the cache is told without the rules.
+        # Imported here because the rules cost start-up, and most configurations name none.
         from warplint.project.catalogue import catalogue_of
 
         for config in configs:
@@ -104,6 +112,7 @@ def _merged(known: Iterable[FileResult | None], found: Iterator[FileResult]) -> 
 
 
 def _check_all(items: Sequence[Target | Unreadable], work: Work, jobs: int | None) -> Iterator[FileResult]:
+    _collect_seldom()
     workers = min(jobs or _cores(), len(items))
     if workers < 2 or len(items) < PARALLEL_FROM_FILES:
         yield from (check_item(item, work) for item in items)
@@ -159,6 +168,8 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
         salvaged = SourceText.salvage(data, path)
         place = len(data[: error.offset].decode("utf-8", "replace"))
         return _refused(UNPARSABLE, str(error), salvaged, place, target.config, work)
+    if _needs_no_engine(read):
+        return _kept(presented(read, FileResult(path, read.code)), target, data, work, {})
     engine = _engine(target.config, work.timed, work.packs)
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
@@ -167,11 +178,27 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     result = _result(engine, read, checked)
     if work.timed:
         return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))
-    if work.cache and target.data is None:
+    return _kept(result, target, data, work, engine.digests(checked))
+
+
+def _kept(
+    result: FileResult, target: Target, data: bytes, work: Work, reads: Mapping[Path, str]
+) -> FileResult:
+    """The result, which is put into the cache if one is used.
+
+    ``reads`` has the digests of the other files that it rests on.
+    """
+    if work.cache and work.mode is Mode.CHECK and target.data is None:
         from warplint.project import cache as results
 
-        results.remember(target, data, result, engine.digests(checked))
+        results.remember(target, data, result, reads)
     return result
+
+
+def _needs_no_engine(read: Document) -> bool:
+    """Whether it is plain that there is nothing to say: no framework, no comment for us, and it parses."""
+    text = read.code.text
+    return not (shows_pytorch(text) or may_have_pragma(text) or read.faults()) and parsed(text) is not None
 
 
 def _result(engine: Engine, read: Document, checked: Checked) -> FileResult:
@@ -265,7 +292,7 @@ def _engine(config: Config, timed: bool = False, packs: bool = True) -> Engine:
     # Imported here because what is in the cache is told without it.
     from warplint.project.engine import Engine
 
-    return Engine(config.root, config, unused=True, timed=timed, packs=packs)
+    return Engine(config.root, config, unused=True, timed=timed, packs=packs, once=True)
 
 
 def _start_worker() -> None:
@@ -273,6 +300,12 @@ def _start_worker() -> None:
 
     # An interrupt is the parent's to handle; workers end when it closes the pool.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _collect_seldom() -> None:
+    """Walk through what is alive every few files, not many times in each: syntax trees are many objects."""
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER_OBJECTS)
 
 
 def _cores() -> int:

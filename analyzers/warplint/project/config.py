@@ -89,6 +89,12 @@ class Config:
         return Globs((*self.exclude, *self.extend_exclude))
 
     @property
+    def names_rules(self) -> bool:
+        """Whether it says anything of rules: what it says may then be wrong."""
+        added = self.extend_select, self.ignore, self.extend_ignore, self.severity, self.per_file_ignores
+        return self.select != (EVERY_RULE,) or any(added) or bool(self.packs)
+
+    @property
     def selection(self) -> Selection:
         return Selection(
             (*self.select, *self.extend_select), (*self.ignore, *self.extend_ignore), self.preview

@@ -49,9 +49,18 @@ class Engine:
     """The rules of one configuration, and the captures of one project root."""
 
     def __init__(
-        self, root: Path, config: Config, *, unused: bool = False, timed: bool = False, packs: bool = False
+        self,
+        root: Path,
+        config: Config,
+        *,
+        unused: bool = False,
+        timed: bool = False,
+        packs: bool = False,
+        once: bool = False,
     ) -> None:
         """``unused`` reports comments that silence nothing (WL003); ``timed`` fills ``rule_seconds``.
+
+        ``once`` says that no text is looked at again after an edit.
 
         ``packs`` imports the rule packs that the configuration names. That runs code of the project, so an
         editor must not ask for it in a folder that its user does not trust. Without it, what is said about
@@ -71,7 +80,7 @@ class Engine:
         self._files = ProjectFiles()
         self._others = Abroad(self._files)
         self._analyzer = Analyzer(
-            _timed(rules, self.rule_seconds) if timed else rules, root, torch, self._others
+            _timed(rules, self.rule_seconds) if timed else rules, root, torch, self._others, once=once
         )
         self._wrong_for_torch = frozenset(rule.code for rule in rules if not rule.holds_for(torch))
         self._newest = NewestProfile(root)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 
+from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 
 EVERY_RULE = "WL"
-SELECTOR = re.compile(r"[A-Z]{2,}[0-9]*")
+SELECTOR = Pattern(r"[A-Z]{2,}[0-9]*")
 
 
 @dataclass(frozen=True, slots=True)

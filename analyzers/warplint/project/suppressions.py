@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from warplint.project.notices import Notice
 from warplint.project.selection import did_you_mean
+from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Edit, Finding
 
-PRAGMA = re.compile(r"#\s*[Ww]arplint\s*(?::|(?=ignore))\s*(?P<rest>[^#]*)")
-IGNORE = re.compile(r"ignore\s*(?:\[(?P<codes>[^\]]+)\](?=\W|$)|$)")
+PRAGMA = Pattern(r"#\s*[Ww]arplint\s*(?::|(?=ignore))\s*(?P<rest>[^#]*)")
+IGNORE = Pattern(r"ignore\s*(?:\[(?P<codes>[^\]]+)\](?=\W|$)|$)")
 ACCEPTED = "write `# warplint: ignore[WL101]`, or `# warplint: ignore` for every rule"
 ALONE = "a comment on a line of its own silences nothing: put it at the end of the statement"
 LAYOUT = frozenset({tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
@@ -76,9 +76,9 @@ def read_suppressions(source: SourceText, words: Mapping[str, str], strict: bool
     """Read a file's pragmas. ``words`` are the codes and names they may use, with the codes these stand for.
 
     Unless ``strict``, nothing is said about other words: they may be those of rules that are not loaded.
-    A text without the word costs one search; only others are tokenized.
+    Only a text that may have one is tokenized.
     """
-    if "arplint" not in source.text:
+    if not may_have_pragma(source.text):
         return Suppressions()
     entries: list[Suppression] = []
     notices: list[Notice] = []
@@ -96,6 +96,11 @@ def read_suppressions(source: SourceText, words: Mapping[str, str], strict: bool
                     length = len(pragma.group().rstrip())
                     notices.append(Notice(Span(pragma.start(), pragma.start() + length), complaint))
     return Suppressions(tuple(entries), tuple(notices))
+
+
+def may_have_pragma(text: str) -> bool:
+    """Whether a text is worth looking through for comments that are for us."""
+    return "arplint" in text
 
 
 def silencing_edit(source: SourceText, finding: Finding) -> Edit:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
+from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 from warplint.source.statements import statements
 from warplint.source.text import LINE_END
@@ -13,11 +13,11 @@ from warplint.source.text import LINE_END
 TAB_WIDTH = 8
 """As Python counts the indentation of lines that mix tabs and blanks."""
 
-_DEFINITION = re.compile(r"[ \t\f]*(?:async[ \t]+)?def[ \t]+(\w+)")
-_DECORATOR = re.compile(r"[ \t\f]*@")
+_DEFINITION = Pattern(r"[ \t\f]*(?:async[ \t]+)?def[ \t]+(\w+)")
+_DECORATOR = Pattern(r"[ \t\f]*@")
 # A line that starts with one of these ends a bracket: it goes on with the statement above it.
-_CLOSING = re.compile(r"[ \t\f]*[)\]}]")
-_BLANK = re.compile(r"[ \t\f]*(?:#.*)?\Z")
+_CLOSING = Pattern(r"[ \t\f]*[)\]}]")
+_BLANK = Pattern(r"[ \t\f]*(?:#.*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)

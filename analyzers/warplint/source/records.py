@@ -66,7 +66,7 @@ def dataclass(
             key = attrgetter(*(name for name, field in fields.items() if field.compare))
             body |= {"_key": key, "__eq__": _eq, "__hash__": _hash if frozen else None}
         if order:
-            body["__lt__"] = _lt
+            body |= {"__lt__": _lt, "__le__": _le, "__gt__": _gt, "__ge__": _ge}
         if slots:
             body["__slots__"] = tuple(fields)
         own = {name: value for name, value in vars(cls).items() if name not in (*fields, *_OF_EACH_CLASS)}
@@ -138,3 +138,15 @@ def _hash(self: Any) -> int:
 
 def _lt(self: Any, other: Any) -> Any:
     return self._key(self) < self._key(other)
+
+
+def _le(self: Any, other: Any) -> Any:
+    return self._key(self) <= self._key(other)
+
+
+def _gt(self: Any, other: Any) -> Any:
+    return self._key(self) > self._key(other)
+
+
+def _ge(self: Any, other: Any) -> Any:
+    return self._key(self) >= self._key(other)

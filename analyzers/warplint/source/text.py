@@ -9,6 +9,7 @@ import io
 import re
 import tokenize
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from warplint.source.span import Position, Span
@@ -100,7 +101,10 @@ class SourceText:
     @cached_property
     def line_starts(self) -> list[int]:
         """The character offset at which each line starts; index 0 is line 1."""
-        return [0, *(match.end() for match in LINE_END.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(match.end() for match in LINE_END.finditer(self.text))]
+        lengths = [len(line) + 1 for line in self.text.split("\n")]
+        return [0, *accumulate(lengths[:-1])]
 
     @property
     def line_count(self) -> int:
@@ -114,7 +118,7 @@ class SourceText:
 
     def lines(self) -> list[str]:
         """Every line without its ending; index 0 is line 1."""
-        return LINE_END.split(self.text)
+        return LINE_END.split(self.text) if "\r" in self.text else self.text.split("\n")
 
     def offset(self, line: int, byte_column: int) -> int:
         """The character offset of an ast position: line from 1, column in UTF-8 bytes from 0."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.abroad import Abroad, View
-from warplint.static.chunks import Chunk, Placed, split
+from warplint.static.chunks import Chunk, Placed, split, whole
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.index import Index
@@ -23,11 +22,10 @@ from warplint.static.location import confidence_in, within
 from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
-from warplint.static.tables.frameworks import SIGNS
+from warplint.static.tables.frameworks import shows_pytorch
 from warplint.static.torch_version import NEWEST, TorchVersion
 
 TOO_DEEP = "nested too deeply to be analysed"
-_FRAMEWORK = re.compile("|".join(map(re.escape, SIGNS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ class Analyzer:
 
     ``root`` is the project's folder: where a file stands in it says how sure its findings are. ``torch`` is
     what its programs run with. With ``others``, what a file imports from its project's other files counts.
+    Texts that are looked at ``once`` are not cut into what an edit leaves alone.
     """
 
     def __init__(
@@ -94,17 +93,27 @@ class Analyzer:
         root: Path | None = None,
         torch: TorchVersion = NEWEST,
         others: Abroad | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         self._nominator = Nominator(rules)
         self._root = root
         self._torch = torch
         self._others = others
+        self._once = once
 
     def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
         """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
+        if self._once and (chunk := whole(source.text)) is not None:
+            analysis = self._analysis(source, [chunk], None)
+            # What is nested too deeply takes the whole with it.
+            if not analysis.broken:
+                return analysis
         known = {placed.chunk.text: placed.chunk for placed in previous.chunks} if previous else {}
-        placed = split(source.text, source.line_starts, known)
-        if not _FRAMEWORK.search(source.text):
+        return self._analysis(source, split(source.text, source.line_starts, known), previous)
+
+    def _analysis(self, source: SourceText, placed: list[Placed], previous: Analysis | None) -> Analysis:
+        if not shows_pytorch(source.text):
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
         path = within(source.path, self._root)
         absolute = Path(os.path.normpath(source.path.absolute()))

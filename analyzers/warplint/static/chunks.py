@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
+from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 from warplint.static.outline import Outline
 from warplint.static.tree import parents_of
@@ -25,7 +26,7 @@ _PLAIN_FSTRING = r"""{q}(?!{q})[^{q}\\{{}}\r\n]*(?:\{{[^"'\\{{}}\r\n\#]*\}}[^{q}
 
 # Everything up to the next place where a statement can start or a bracket changes the depth. The last
 # alternative takes any character: the pattern always matches where it stands and so never backtracks.
-_TOKEN = re.compile(
+_TOKEN = Pattern(
     rf"""
     (?: [^"'()\[\]{{}}\\\#\r\n]+
       | [\r\n]+(?=[ \t])
@@ -44,19 +45,19 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_STRING = re.compile(_ANY_STRING)
-_PREFIX = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
-_FSTRING = re.compile(r"""(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])(\"\"\"|\'\'\'|"|')""")
-_IN_FSTRING = re.compile(r"""\\(?:\r\n|[\s\S])|\{\{|\{|["'\r\n]""")
-_IN_FIELD = re.compile(r"""[(\[{)\]}:'"\r\n]|\#[^\r\n]*""")
-_IN_FORMAT = re.compile(r"""[{}'"\r\n]""")
+_STRING = Pattern(_ANY_STRING)
+_PREFIX = Pattern(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+_FSTRING = Pattern(r"""(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])(\"\"\"|\'\'\'|"|')""")
+_IN_FSTRING = Pattern(r"""\\(?:\r\n|[\s\S])|\{\{|\{|["'\r\n]""")
+_IN_FIELD = Pattern(r"""[(\[{)\]}:'"\r\n]|\#[^\r\n]*""")
+_IN_FORMAT = Pattern(r"""[{}'"\r\n]""")
 
-_FIRST_STATEMENT = re.compile(r"(?:[ \t]*\f)*[^\s#]")
-_CONTINUES = re.compile(r"[ \t\f]*(?:else|elif|except|finally)\b")
-_DECORATOR = re.compile(r"[ \t\f]*@")
+_FIRST_STATEMENT = Pattern(r"(?:[ \t]*\f)*[^\s#]")
+_CONTINUES = Pattern(r"[ \t\f]*(?:else|elif|except|finally)\b")
+_DECORATOR = Pattern(r"[ \t\f]*@")
 # Words that start a statement and can stand nowhere inside brackets: seeing one there means that a bracket
 # was never closed, and that the damage ends here.
-_STATEMENT = re.compile(
+_STATEMENT = Pattern(
     r"[ \t\f]*(?:(?:def|class|import|while|with|try|return|raise|del|global|assert|pass)\b"
     r"|async\s+(?:def|with)\b|from\s+[\w.]+\s+import\b)"
 )
@@ -212,6 +213,13 @@ class Placed:
     @property
     def end(self) -> int:
         return self.start + len(self.chunk.text)
+
+
+def whole(text: str) -> Placed | None:
+    """A text that is not to be edited, as one chunk; None if it does not parse."""
+    with quiet_parser():
+        chunk = Chunk(text)
+    return Placed(chunk, 0, 1) if chunk.fault is None else None
 
 
 def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list[Placed]:

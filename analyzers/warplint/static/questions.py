@@ -111,8 +111,13 @@ class Asking:
     def _found(self, question: Question, find: Callable[[], object]) -> object:
         work = self._work
         outer, work.is_incomplete = work.is_incomplete, False
-        with self.listening(), self.resting() as ground:
+        self._listeners.append({})
+        around, self._ground = self._ground, Ground()
+        try:
             answer = find()
+        finally:
+            self._listeners.pop()
+            ground, self._ground = self._ground, around
         self._grounds[question] = ground
         if work.running and work.is_incomplete:
             work.answers[question] = answer

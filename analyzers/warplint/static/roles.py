@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 import string
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from warplint.source.pattern import Pattern
 from warplint.static.blocks import ClassOutline, FunctionOutline
 from warplint.static.role import Role
 from warplint.static.tables import class_roles, function_roles
@@ -96,7 +96,7 @@ def _by_suffix(name: str, suffixes: tuple[tuple[str, str], ...]) -> str | None:
     return next((role for suffix, role in suffixes if name.endswith(suffix)), None)
 
 
-_METHODS: dict[str | None, dict[Role, re.Pattern[str]]] = {
+_METHODS: dict[str | None, dict[Role, Pattern]] = {
     MODULE: function_roles.MODULE_METHODS,
     "metric": function_roles.METRIC_METHODS,
     "loss": function_roles.LOSS_METHODS,

@@ -14,6 +14,12 @@ FRAMEWORKS = (
 SIGNS = (*FRAMEWORKS, ".backward(")
 """A text that holds none of these has nothing for us."""
 
+
+def shows_pytorch(text: str) -> bool:
+    """Whether a text may be worth a look."""
+    return any(sign in text for sign in SIGNS)
+
+
 SPELLINGS = {
     "torch.utils.data.dataloader": "torch.utils.data",
     "torch.utils.data.dataset": "torch.utils.data",

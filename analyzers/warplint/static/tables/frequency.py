@@ -5,17 +5,16 @@ Source: how the training and inference programs of public PyTorch repositories n
 
 from __future__ import annotations
 
-import re
-
+from warplint.source.pattern import Pattern
 from warplint.static.tables.words import words
 
 BACKWARD = frozenset({"backward", "manual_backward"})
 """Methods that run the backward pass: of a loss, of Accelerate, Fabric, DeepSpeed and Lightning."""
 
-OPTIMIZER = re.compile(r"(\w*_)?(opt|optim|optimi[sz]er|scaler|grad_scaler|engine|model_engine)(s|_\w+|\d+)?")
+OPTIMIZER = Pattern(r"(\w*_)?(opt|optim|optimi[sz]er|scaler|grad_scaler|engine|model_engine)(s|_\w+|\d+)?")
 """What ``.step`` is called on when it is an optimizer or a gradient scaler."""
 
-LOADER = re.compile(
+LOADER = Pattern(
     r"(\w*_)?(data_?)?loaders?(_\w+)?|(\w+_)?(dl|dataloader|dataiter|data_iter|batch_iter)(_\w+)?"
     r"|(train|val|valid|test|eval|data)_(iter|iterator|gen|generator|batches)"
 )
@@ -32,13 +31,13 @@ WRAPPERS = words(
 COUNTING = frozenset({"range", "trange", "count", "arange", "itertools"})
 """Iterables that count: a loop over them can be the step loop; a loop over a collection of losses is not."""
 
-MODEL = re.compile(
+MODEL = Pattern(
     r"(\w*_)?(model|net|network|unet|transformer|generator|discriminator|actor|critic|agent|policy|backbone"
     r"|encoder|decoder|classifier|predictor|vae|gan|netG|netD|netg|netd|llm|lm)(_\w+|\d+)?"
 )
 """What is called when a model runs."""
 
-COUNTER = re.compile(
+COUNTER = Pattern(
     r"(\w*_)?(i|j|it|iter|iters|iteration|step|steps|epoch|epochs|batch_idx|batch_id|batch_index|idx|n_iter|niter"
     r"|global_step|cur_iter|iter_num|num_updates|update|count|counter|t)"
 )
@@ -57,5 +56,5 @@ SPARSE_WORDS = words(
 TRACING = frozenset({"is_tracing", "is_scripting", "is_in_onnx_export", "is_exporting", "onnx", "export"})
 """Tests that hold only while a model is converted."""
 
-LATER = re.compile(r"\w*(hook|callback|partial|register|compile|signal|Thread|submit|schedule|lambda)\w*")
+LATER = Pattern(r"\w*(hook|callback|partial|register|compile|signal|Thread|submit|schedule|lambda)\w*")
 """Calls that keep a function for later: where they stand says nothing of how often it runs."""

@@ -6,11 +6,10 @@ of the output objects of Transformers and Diffusers.
 
 from __future__ import annotations
 
-import re
-
+from warplint.source.pattern import Pattern
 from warplint.static.tables.words import words
 
-TENSOR_PARAMETER = re.compile(
+TENSOR_PARAMETER = Pattern(
     r"x\d*|xs|y|z|input|inputs|inp|hidden|hidden_states?|hiddens|q|k|v|query|queries|key|keys|value|values|qkv"
     r"|feat|feats|features?|feature_map|imgs?|images?|pixel_values|logits?|labels?|targets?|mask|masks|tokens?|emb"
     r"|embeds?|embeddings?|pred|preds|predictions?|outputs?|src|tgt|memory|residual|weights?|scores?|noise|latents?"
@@ -19,7 +18,7 @@ TENSOR_PARAMETER = re.compile(
 )
 """Parameters of a module's ``forward`` that are tensors when nothing speaks against it."""
 
-OTHER_PARAMETER = re.compile(
+OTHER_PARAMETER = Pattern(
     r"self|cls|ctx|n|h|w|c|b|i|j|idx|index|indices|height|width|size|step|steps|epoch|layer|layers|name|names|mode|dim"
     r"|dims|axis|batch|data|config|cfg|args|opts?|options|kwargs|sample|samples|info|lengths|text|texts|strings?"
     r"|prompts?|graphs?|g|device|dtype|shape|fn|func|function|method|key|item|items|optimizer|model|net|module|state"
@@ -29,22 +28,22 @@ OTHER_PARAMETER = re.compile(
 )
 """Parameters of a module's ``forward`` that are mostly no tensors."""
 
-SETTINGS = re.compile(r"(\w*_)?(args|cfg|config|configs|conf|hparams|opts?|options|settings|flags|params)")
+SETTINGS = Pattern(r"(\w*_)?(args|cfg|config|configs|conf|hparams|opts?|options|settings|flags|params)")
 """Objects that hold a program's settings."""
 
-NUMBER = re.compile(r"(\w+_)?(base|dim|eps|height|max_period|size|theta|width)")
+NUMBER = Pattern(r"(\w+_)?(base|dim|eps|height|max_period|size|theta|width)")
 """What a tensor is computed with that is most likely a Python number."""
 
-SIZE = re.compile(r"[A-Z]")
+SIZE = Pattern(r"[A-Z]")
 """Single capitals, by which sizes are named."""
 
-FLAG = re.compile(r"(use|is|has|do|with|return|should|need|needs|enable|want)_\w+|\w+_(mode|type)|training")
+FLAG = Pattern(r"(use|is|has|do|with|return|should|need|needs|enable|want)_\w+|\w+_(mode|type)|training")
 """Parameters and module variables that are flags."""
 
-LOSS = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?")
+LOSS = Pattern(r"(\w+_)?loss(es)?(_\w+|\d+)?")
 """Results of unknown calls that are tensors when a tensor's method is called on them."""
 
-FIGURE = re.compile(r"(\w+_)?loss(es)?(_\w+|\d+)?|(\w+_)?norm")
+FIGURE = Pattern(r"(\w+_)?loss(es)?(_\w+|\d+)?|(\w+_)?norm")
 """The same, and what else is worked out from a model's tensors and then read."""
 
 OUTPUT_FIELDS = words(
@@ -65,10 +64,10 @@ INPUT_FIELDS = words(
 )
 """Fields of what tokenizers and processors return that hold tensors."""
 
-DEVICE_NAME = re.compile(
+DEVICE_NAME = Pattern(
     r"(\w*_)?(device|devices|dev|gpu|gpus|gpu_id|cuda|rank|local_rank|device_id)(_\w+|\d+)?"
 )
-DTYPE_NAME = re.compile(r"(\w*_)?(dtype|type|precision)(_\w+)?")
+DTYPE_NAME = Pattern(r"(\w*_)?(dtype|type|precision)(_\w+)?")
 """What ``.to`` is handed when the engine knows no more than the name."""
 
 ACCELERATORS = ("cuda", "xpu", "mps", "npu", "hpu", "xla", "mlu", "musa")

@@ -6,15 +6,15 @@ findings did.
 
 from __future__ import annotations
 
-import re
+from warplint.source.pattern import Pattern
 
-FOLDER = re.compile(
+FOLDER = Pattern(
     r"_?(tests?|testing|docs?|documentation|benchmarks?|benches|bench|datasets?|transforms"
     r"|convert\w*|checkpoints|visuali[sz]\w*|plot\w*)"
 )
 """Tests, documentation, measurements, and what prepares, converts or shows data."""
 
-FILE = re.compile(
+FILE = Pattern(
     r"test_\w+|\w+_test|conftest|bench(mark)?_\w+|\w+_bench(mark)?|(\w+_)?convert\w*|(\w+_)?checkpoints?(_\w+)?"
     r"|(\w+_)?visuali[sz]\w*|(\w+_)?plot\w*|(image_|video_)?processing_\w+|tokeni[sz]\w*"
 )
