@@ -108,9 +108,12 @@ def test_a_link_to_nowhere_is_named_but_an_editors_lock_is_not(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
-def test_what_is_no_regular_file_is_left_alone(tmp_path: Path) -> None:
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
-    assert found(tmp_path) == []
+    os.mkfifo(tmp_path / "pipe")
+    (item,) = find_files([tmp_path], Configs())
+    assert isinstance(item, Unreadable)
+    assert (item.path.name, item.reason) == ("pipe.py", "neither a file nor a folder")
 
 
 def test_very_deep_folders(tmp_path: Path) -> None:

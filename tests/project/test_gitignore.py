@@ -16,6 +16,7 @@ ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "XDG_CONFIG_HOME": "/nonexistent",
 }
+LISTS = ("GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME", "HOME")
 FILES = (
     "a.py",
     "b.txt",
@@ -41,11 +42,19 @@ FILES = (
 )
 
 
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests has no list of their own."""
+    for name in ("GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, ENVIRONMENT[name])
+
+
 def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
+    users_own = {name: os.environ[name] for name in LISTS if name in os.environ}
     done = subprocess.run(
         ["git", *arguments],
         cwd=folder,
-        env=ENVIRONMENT,
+        env={**{name: value for name, value in ENVIRONMENT.items() if name not in LISTS}, **users_own},
         input=stdin,
         capture_output=True,
         text=True,
@@ -170,6 +179,34 @@ def test_the_repositorys_own_list_counts_and_is_weaker(tree: Path) -> None:
     (tree / ".gitignore").write_text("!a.py\n", encoding="utf-8")
     assert kept(tree) == kept_by_git(tree)
     assert {"a.py", "src/a.py", "src/deep/er/a.py", "b.txt"} == kept(tree)
+
+
+@pytest.mark.parametrize("place", ["default", "home", "xdg", "named", "repository"])
+def test_the_users_own_list_counts_and_is_the_weakest(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "xdg"))
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    (home / "xdg" / "git").mkdir(parents=True)
+    if place == "named":
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "named"))
+    listed = home / "xdg" / "git" / "ignore" if place == "default" else home / "my list"
+    listed.write_text("*.txt\nbuild/\n*.py\n", encoding="utf-8")
+    configuration = {
+        "home": home / ".gitconfig",
+        "xdg": home / "xdg" / "git" / "config",
+        "named": home / "named",
+        "repository": tree / ".git" / "config",
+    }
+    if place in configuration:
+        before = configuration[place].read_text() if configuration[place].exists() else ""
+        text = f'{before}[user]\n\texcludesFile = x\n[Core]\n\tExcludesfile = "~/my list"\n'
+        configuration[place].write_text(text, encoding="utf-8")
+    (tree / ".git" / "info" / "exclude").write_text("!a.py\n", encoding="utf-8")
+    (tree / ".gitignore").write_text("!b.txt\n", encoding="utf-8")
+    assert kept(tree) == kept_by_git(tree) == {"a.py", "src/a.py", "src/deep/er/a.py", "b.txt"}
 
 
 def test_a_linked_work_tree_has_the_lists_of_the_main_one(

@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A folder that cannot be listed, or a link to nowhere, with the reason."""
+    """A folder that cannot be listed, a link to nowhere or what is no file, with the reason."""
 
     path: Path
     reason: str
@@ -163,7 +163,7 @@ def _list(folder: Path, real: Path, configs: Configs, ignored: Gitignores) -> li
 
 
 def _classify(entry: os.DirEntry[str], folder: Path, real: Path, config: Config) -> _Found | None:
-    """A folder to list, a file to check, a link to nowhere; None for what does not concern us."""
+    """A folder to list, a file to check, what cannot be read; None for what does not concern us."""
     path, real_path = folder / entry.name, real / entry.name
     if entry.is_dir(follow_symlinks=False):
         return real_path, _Folder(path)
@@ -173,4 +173,9 @@ def _classify(entry: os.DirEntry[str], folder: Path, real: Path, config: Config)
         if not path.exists():
             return real_path, Unreadable(path, "a symbolic link that leads nowhere", config)
         real_path = path.resolve()
-    return (real_path, Target(path, config)) if real_path.is_file() else None
+    if real_path.is_dir():
+        return None
+    if not real_path.is_file():
+        # Reading a named pipe would wait for whoever writes to it.
+        return real_path, Unreadable(path, "neither a file nor a folder", config)
+    return real_path, Target(path, config)

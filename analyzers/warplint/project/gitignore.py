@@ -1,10 +1,8 @@
-"""What git ignores, read from its files as gitignore(5) has them; git itself is not run.
-
-Not read is the user's own list (``core.excludesFile``): what a run checks should not depend on who runs it.
-"""
+"""What git ignores, read from its files as gitignore(5) has them; git itself is not run."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -19,6 +17,8 @@ WILDCARD = re.compile(
     rb"\\(?P<escaped>.)|\[(?P<not>[!^]?)(?P<class>\]?(?:\[:[a-z]+:\]|\\.|[^\]])*)\]|[*?[]", re.DOTALL
 )
 MEMBER = re.compile(rb"\[:(?P<kind>[a-z]+):\]|(?P<first>\\?.)(?:-(?P<last>\\?[^\]]))?", re.DOTALL)
+SECTION = re.compile(r"\s*\[(?P<name>[^\]]*)\]")
+EXCLUDES_FILE = re.compile(r"\s*excludesfile\s*=\s*(?P<path>.+?)\s*", re.IGNORECASE)
 KINDS = {
     "alnum": str.isalnum,
     "alpha": str.isalpha,
@@ -93,8 +93,9 @@ class Gitignore:
         """The patterns for a folder in this one. A work tree inside another starts anew."""
         own = _layer(folder / GITIGNORE, folder)
         if (folder / ".git").exists():
-            exclude = _layer(_git_folder(folder / ".git") / "info" / "exclude", folder)
-            return Gitignore((*exclude, *own))
+            repository = _git_folder(folder / ".git")
+            users_own = _layer(_users_list(repository), folder)
+            return Gitignore((*users_own, *_layer(repository / "info" / "exclude", folder), *own))
         return Gitignore((*self._layers, *own)) if own and self._layers is not None else self
 
 
@@ -132,6 +133,36 @@ def _git_folder(marker: Path) -> Path:
         return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return marker
+
+
+def _users_list(repository: Path) -> Path:
+    """The list of the user's own, for all repositories: what ``core.excludesFile`` names, else git's default.
+
+    The repository's configuration comes before the user's, as git has it; files that these include are not
+    read.
+    """
+    user = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser()) / "git"
+    named = os.environ.get("GIT_CONFIG_GLOBAL")
+    of_user = [Path(named)] if named is not None else [Path("~/.gitconfig").expanduser(), user / "config"]
+    for configuration in (repository / "config", *of_user):
+        if (listed := _excludes_file(configuration)) is not None:
+            return listed
+    return user / "ignore"
+
+
+def _excludes_file(configuration: Path) -> Path | None:
+    try:
+        text = configuration.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    found = None
+    section = ""
+    for line in text.splitlines():
+        if head := SECTION.match(line):
+            section = head["name"].lower()
+        elif section == "core" and (setting := EXCLUDES_FILE.fullmatch(line)):
+            found = Path(setting["path"].strip('"')).expanduser()
+    return found
 
 
 def _layer(file: Path, base: Path) -> tuple[Layer, ...]:
