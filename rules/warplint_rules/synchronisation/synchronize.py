@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Sequence
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name
-from warplint_rules._loops import loops_around
+from warplint_rules._loops import Loop, loops_around
 from warplint_rules.synchronisation._waiting import short
 
 DEVICE_WIDE = {
@@ -22,7 +24,11 @@ CLOCKS = {
 """What a function calls that measures time: there the wait is the point."""
 WORDS = ("bench", "latency", "measure", "profil", "throughput", "time", "timing", "tune", "warmup")
 """Parts of the names of functions that measure."""
-STEPS = {"backward", "step"}
+STEPS = {"backward", "step", "zero_grad"}
+HARDWARE = re.compile(r"cuda|is_available|device")
+"""What conditions say that hold on every machine with a GPU."""
+EPOCHS = re.compile(r"\w*epoch\w*", re.IGNORECASE)
+LOADERS = re.compile(r"\w*(loader|batches|dataset)\w*", re.IGNORECASE)
 
 
 class SynchronizeInStepLoop(Rule):
@@ -37,14 +43,16 @@ class SynchronizeInStepLoop(Rule):
 
     ## When it stays silent
 
-    - where the function measures time, or is named for it: there the wait is the point;
+    - where the function measures time, or is named for it: there the wait is the point. A loop over the
+      batches of an epoch is reported all the same: it trains, and its clock costs every step;
     - outside a loop that runs `backward()` or an optimizer's step itself, and behind every condition;
     - for streams and events: they are waited for where two streams work together.
 
     ## Fix safety
 
     There is no automatic fix: the call may stand in for an order between streams that the code does not show
-    otherwise. Take it out and compare the results.
+    otherwise. Take it out and compare the results. To know how long steps take, measure many at once, or
+    record events (`torch.cuda.Event(enable_timing=True)`) and read them later.
 
     ## Sources
 
@@ -58,7 +66,6 @@ class SynchronizeInStepLoop(Rule):
     wants = wants(calls=DEVICE_WIDE)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -73,15 +80,35 @@ def train_one_epoch(model, loader, optimizer, meter):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        «torch.cuda.synchronize()»
+        if torch.cuda.is_available():
+            «torch.cuda.synchronize()»
         meter.update(loss.detach())
+""",
+        ),
+        Example(
+            "For the clock of a loop over epochs.",
+            """\
+import time
+
+import torch
+
+
+def train(model, training_loader, optimizer, epochs):
+    for epoch in range(epochs):
+        for images in training_loader:
+            start = time.time()
+            optimizer.zero_grad()
+            model(images.cuda()).mean().backward()
+            optimizer.step()
+            «torch.cuda.synchronize()»
+            print(time.time() - start)
 """,
         ),
     )
 
     quiet = (
         Example(
-            "To measure time.",
+            "To measure time, outside the training of a model on data.",
             """\
 import time
 
@@ -127,26 +154,42 @@ def train(model, loader, optimizer, exact):
         if facts.hotness(node) is not Hotness.STEP:
             return None
         function = facts.function(node)
-        if function is not None and (_is_named_for_time(function.name) or _measures(function.node)):
+        if function is not None and _is_named_for_time(function.name):
             return None
         loops = loops_around(node, facts)
-        if (
-            not loops
-            or not isinstance(loops[0], ast.For | ast.While)
-            or not _steps_with(node, loops[0], facts)
-        ):
+        if not loops or isinstance(loops[0], ast.comprehension) or not _steps_with(node, loops[0], facts):
             return None
+        is_timed = _measures(loops[0]) or (function is not None and _measures(function.node))
+        if is_timed and not _is_epoch(loops):
+            return None
+        needs = (
+            "Measure many steps at once, or record events and read them later."
+            if is_timed
+            else "A step needs no such call: PyTorch waits where a result is read."
+        )
         return Verdict(
             node,
             f"`{short(node)}` waits for everything on the GPU {facts.why_hot(node)}, which then idles until "
-            "new work is queued. A step needs no such call: PyTorch waits where a result is read.",
-            Confidence.CERTAIN,
+            f"new work is queued. {needs}",
+            Confidence.LIKELY if is_timed else Confidence.CERTAIN,
         )
 
 
-def _steps_with(node: ast.expr, loop: ast.For | ast.While, facts: Facts) -> bool:
-    """Whether the call stands in the body of a loop, unconditionally, beside what trains."""
-    if facts.statement(node) not in loop.body or _measures(loop):
+def _is_epoch(loops: Sequence[Loop]) -> bool:
+    """Whether loops are one over batches in one over epochs."""
+    batches, *outer = loops
+    if not isinstance(batches, ast.For) or not LOADERS.search(ast.unparse(batches.iter)):
+        return False
+    return any(isinstance(loop, ast.For) and EPOCHS.search(ast.unparse(loop.target)) for loop in outer)
+
+
+def _steps_with(node: ast.expr, loop: ast.For | ast.AsyncFor | ast.While, facts: Facts) -> bool:
+    """Whether the call stands in the body of a loop, whatever the options are, beside what trains."""
+    statement: ast.AST | None = facts.statement(node)
+    around = facts.parent(statement) if statement is not None else None
+    if isinstance(around, ast.If) and HARDWARE.search(ast.unparse(around.test)) and not around.orelse:
+        statement = around
+    if statement not in loop.body:
         return False
     called = (part.func for part in ast.walk(loop) if isinstance(part, ast.Call))
     return any(isinstance(function, ast.Attribute) and function.attr in STEPS for function in called)
