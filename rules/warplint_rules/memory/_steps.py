@@ -25,8 +25,9 @@ def runs_each_step(node: ast.expr, facts: Facts) -> bool:
     function = facts.function(node)
     if function is None or isinstance(function.node, ast.Lambda):
         return False
-    is_part = function.class_role == "module" and function.role in {Role.FORWARD, Role.TRAIN_STEP}
-    return (is_part or _trains(function.node)) and _is_unconditional(node, function.node, facts)
+    is_forward = function.class_role == "module" and function.role is Role.FORWARD
+    is_step = is_forward or function.role is Role.TRAIN_STEP or _trains(function.node)
+    return is_step and _is_unconditional(node, function.node, facts)
 
 
 def measures_memory(node: ast.expr, facts: Facts) -> bool:
