@@ -411,6 +411,14 @@ class Net(nn.Module):
 """,
         "tensor likely",
     ),
+    "the input of a loss that derives from nothing": (
+        "class DepthLoss:\n    def __call__(self, pred, target, mode):\n        return «pred»",
+        "tensor likely",
+    ),
+    "a setting of a loss that derives from nothing": (
+        "class DepthLoss:\n    def __call__(self, pred, target, mode):\n        return «mode»",
+        "unknown",
+    ),
     "an input that a text may stand in for": (
         """
 class Net(nn.Module):

@@ -51,6 +51,8 @@ _KINDS = {
     "optimizer": Kind.OPTIMIZER,
     "loader": Kind.LOADER,
 }
+_MODELS = frozenset({MODULE, "loss"})
+"""Roles of classes that are handed tensors."""
 PARTS = (Block, ClassOutline, FunctionOutline)
 _MAX_CALLERS = 6
 """Callers of one function that are evaluated for what they hand it."""
@@ -414,8 +416,8 @@ class Knowledge(Asking):
         """The names a function starts with."""
         node, owner = function.node, function.class_
         known = self.evidence_in(node)
-        is_module = owner is not None and self.class_role(owner) == MODULE
-        is_input = is_module and self.role(function) is Role.FORWARD
+        is_model = owner is not None and self.class_role(owner) in _MODELS
+        is_input = is_model and self.role(function) is Role.FORWARD
         env: Env = {}
         for argument, default in parameters.with_defaults(node.args):
             value = parameters.value_of(argument, default, given.get(argument.arg), known, is_input)
