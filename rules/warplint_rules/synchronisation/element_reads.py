@@ -15,6 +15,7 @@ READS = {"item", "tolist"}
 CASTS = {"bool", "complex", "float", "int"}
 COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 """What stands between a tensor and the read of it, and changes nothing about how often it is read."""
+STEPPING = {"backward", "step", "zero_grad"}
 COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
 MAX_NAMES = 3
 """Names that are followed from what is read to the loop it comes from."""
@@ -55,7 +56,6 @@ class ReadElementByElement(Rule):
     wants = wants(methods=READS, builtins=CASTS, conditions=True)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
@@ -228,7 +228,7 @@ def _may_be_on_the_gpu(value: Value) -> bool:
 
 def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> bool:
     """Whether what is read is one of what the loop goes over, or the element at the place it counts."""
-    if isinstance(loop, ast.While):
+    if isinstance(loop, ast.While) or _steps(loop):
         return False
     targets = {name.id for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
     takes_rows = (
@@ -238,6 +238,11 @@ def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> boo
         _is_at(part, targets, facts) or (not takes_rows and _is_one(part, targets, facts))
         for part in _parts(read, facts)
     )
+
+
+def _steps(loop: Loop) -> bool:
+    """Whether a loop trains, collects or runs for epochs: what it goes over are no elements."""
+    return any(isinstance(part, ast.Attribute) and part.attr in STEPPING for part in ast.walk(loop))
 
 
 def _parts(read: ast.expr, facts: Facts) -> Iterator[ast.expr]:
