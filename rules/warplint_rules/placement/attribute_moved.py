@@ -49,7 +49,6 @@ class AttributeMovedEachTime(Rule):
     wants = wants(methods={"to", "cuda", "type_as"})
     proof = Signature(At.LINE, Metric.PAGEABLE_COPY)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(
