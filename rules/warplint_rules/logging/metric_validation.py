@@ -58,7 +58,6 @@ class MetricValidatesEveryStep(Rule):
     )
     proof = Signature(At.USES, Metric.WAIT)
     risk = Risk.LOW
-    preview = True
     severity = Severity.INFO
 
     fires = (
