@@ -35,6 +35,8 @@ class ProjectFiles:
         self._folders: dict[Path, frozenset[str]] = {}
         self._digests: dict[Path, str] = {}
         self._starts: dict[Path, tuple[Path, ...]] = {}
+        self._bounds: dict[Path, Path] = {}
+        self._real: dict[Path, tuple[Path, Path]] = {}
         self._stamps: dict[Path, Stamp] = {}
 
     # Where names lead
@@ -108,9 +110,12 @@ class ProjectFiles:
 
         Where nothing marks the project's root, that is the last folder above with Python files in it.
         """
-        root = project_root(folder)
-        if root is not None:
-            return root
+        known = self._bounds.get(folder)
+        if known is None:
+            known = self._bounds[folder] = project_root(folder) or self._last_with_modules(folder)
+        return known
+
+    def _last_with_modules(self, folder: Path) -> Path:
         bound = self._above_packages(folder)
         for _ in range(MOST_FOLDERS):
             if not any(entry.endswith(".py") for entry in self._entries(bound.parent, set())):
@@ -150,11 +155,19 @@ class ProjectFiles:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
                 return None
-            if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._bound(path.parent))):
-                return None
-            return path.read_bytes()
+            return path.read_bytes() if self._is_inside(path) else None
         except (OSError, ValueError):
             return None
+
+    def _is_inside(self, path: Path) -> bool:
+        """Whether a file is in the project wherever links lead."""
+        folder = path.parent
+        if folder not in self._real:
+            self._real[folder] = Path(os.path.realpath(folder)), Path(os.path.realpath(self._bound(folder)))
+        real, bound = self._real[folder]
+        if path.is_symlink():
+            return Path(os.path.realpath(path)).is_relative_to(bound)
+        return real.is_relative_to(bound)
 
     def _entries(self, folder: Path, looked_at: set[Path]) -> frozenset[str]:
         """The modules of a folder, as ``name.py``, and the folders in it, as ``name/``."""
@@ -183,7 +196,8 @@ class ProjectFiles:
             self._folders.pop(path, None)
             self._digests.pop(path, None)
         if changed:
-            self._starts.clear()
+            for known in (self._starts, self._bounds, self._real):
+                known.clear()
         return changed
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,8 @@ FILES_DEEP = 2
 """How many files are evaluated one through the other."""
 FUNCTIONS_DEEP = 3
 """How many functions of one of them are followed into each other."""
+LONGEST_LINES = 150
+"""A longer function is a program, and no helper whose result tells of its arguments."""
 LONGEST_CHAIN = 8
 """How often a name may be handed on from file to file until it is defined."""
 
@@ -264,13 +267,19 @@ class View:
 
     def attribute(self, owner: str, name: str) -> Value:
         """An attribute of an instance."""
+        stored = self._asked("attributes", owner, (), lambda knowledge, known: knowledge.attributes(known))
+        if stored is not None and name in stored:
+            return _seen_outside(stored[name], _split(owner)[0])
         return (
-            self._told("attribute", owner, (name,), lambda knowledge, known: knowledge.attribute(known, name))
+            self._told("attribute", owner, (name,), lambda it, known: it.defined_attribute(known, name))
             or UNKNOWN
         )
 
     def returned(self, function: str, given: Handed) -> Value:
         """What a function gives for arguments like these."""
+        outline = self.function(function)
+        if outline is None or _lines(outline) > LONGEST_LINES:
+            return UNKNOWN
         return (
             self._told(
                 "returned", function, given, lambda knowledge, name: knowledge.returned_for(name, given)
@@ -318,6 +327,11 @@ class View:
             return None
 
 
+def _lines(function: FunctionOutline) -> int:
+    return (function.node.end_lineno or 0) - function.node.lineno
+
+
+@lru_cache(maxsize=4096)
 def _split(qualified: str) -> tuple[Path, str, str]:
     """The file of a qualified name, what stands in it, and what of that."""
     end = qualified.rindex(">")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from warplint.source.records import dataclass
 from warplint.static.blocks import CallSite, ClassOutline, FunctionOutline, Import
@@ -13,6 +14,10 @@ from warplint.static.names import Scope, aliases, canonical, module_scope
 from warplint.static.roles import ClassRoles
 from warplint.static.tables.common_methods import COMMON_METHODS
 from warplint.static.tables.libraries import is_library
+
+if TYPE_CHECKING:
+    from warplint.static.evidence import Evidence
+    from warplint.static.hotness import HotnessMap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +51,10 @@ class Index:
         self.classes = {owner.name: owner for outline in outlines for owner in outline.classes}
         self.imports: list[Import] = [item for outline in outlines for item in outline.imports]
         self.aliases = aliases(self.imports)
+        self.heat: HotnessMap | None = None
+        """How often its parts run, once that was asked."""
+        self.evidence: dict[ast.AST, Evidence] = {}
+        """What functions say of the names in them, of those that were asked about."""
         self._class_elsewhere = class_elsewhere
         self.class_roles = ClassRoles(self.classes, self.global_name, self._role_elsewhere)
         self.calls: list[CallSite] = [site for outline in outlines for site in outline.calls]

@@ -7,11 +7,13 @@ follow from the other files, and are compared when this one is looked at again.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warplint.static import domain, parameters
+from warplint.static.annotations import annotated
 from warplint.static.blocks import Block, CallSite, ClassOutline, FunctionOutline
 from warplint.static.chunks import Chunk
 from warplint.static.evaluate import Binding, Env
@@ -71,11 +73,14 @@ class Knowledge(Asking):
         super().__init__(functions_deep)
         self.index = index
         self._others = others
-        self._evidence: dict[ast.AST, Evidence] = {}
 
-    @cached_property
+    @property
     def _heat(self) -> HotnessMap:
-        return HotnessMap(self.index)
+        # It follows from the index alone, which other files ask about more than once.
+        heat = self.index.heat
+        if heat is None:
+            heat = self.index.heat = HotnessMap(self.index)
+        return heat
 
     def changed(self, facts: Answers) -> frozenset[Question]:
         """Those of an earlier version's facts that are no longer so, or are about what is gone."""
@@ -142,6 +147,12 @@ class Knowledge(Asking):
             if not site.handed_over
             for word in site.node.keywords
         )
+
+    @fact
+    def mentions(self, pattern: str) -> bool:
+        """Whether a pattern is found anywhere in the file's text, its comments included."""
+        sought = re.compile(pattern)
+        return any(sought.search(placed.chunk.text) for placed in self.index.chunks)
 
     @fact
     def class_node(self, qualified: str) -> ast.ClassDef | None:
@@ -231,9 +242,10 @@ class Knowledge(Asking):
         return self.index.by_node[node]
 
     def evidence_in(self, node: ast.AST) -> Evidence:
-        if node not in self._evidence:
-            self._evidence[node] = evidence(node)
-        return self._evidence[node]
+        known = self.index.evidence.get(node)
+        if known is None:
+            known = self.index.evidence[node] = evidence(node)
+        return known
 
     # Units
 
@@ -350,20 +362,31 @@ class Knowledge(Asking):
         lineage = self._lineage(owner)
         if not lineage:
             return UNKNOWN
-        method = next((found.methods[name] for found in lineage if name in found.methods), None)
+        if not any(name in found.methods for found in lineage):
+            for found in lineage:
+                value = domain.join_known(list(self._stored(found, name)))
+                if value is not None:
+                    return _from_outside(value, self.class_role(lineage[0]) == MODULE)
+        return self.defined_attribute(owner, name)
+
+    def defined_attribute(self, owner: str, name: str) -> Value:
+        """An attribute that no method sets: one of the methods, or what bases in other files have."""
+        methods = (found.methods[name] for found in self._lineage(owner) if name in found.methods)
+        method = next(methods, None)
         if method is not None:
             qualified = f"{owner}.{name}"
             is_property = has_decorator(method.node, "property", "cached_property")
             return self._returned(qualified, ()) if is_property else Value(Kind.CALLABLE, qualified=qualified)
-        for found in lineage:
-            value = domain.join_known(list(self._stored(found, name)))
-            if value is not None:
-                return _from_outside(value, self.class_role(lineage[0]) == MODULE)
         for base in self._bases_elsewhere(owner):
             value = self._attribute_elsewhere(base, name)
             if value != UNKNOWN:
                 return value
         return UNKNOWN
+
+    def attributes(self, owner: str) -> Mapping[str, Value]:
+        """All that instances of a class of this file are given, by its methods and those of bases here."""
+        names = {name for found in self._lineage(owner) for name in (*found.stores, *found.computed)}
+        return {name: self.attribute(owner, name) for name in sorted(names)}
 
     def _stored(self, owner: ClassOutline, name: str) -> Iterator[Value]:
         """What each method that sets an attribute leaves in it."""
@@ -392,8 +415,11 @@ class Knowledge(Asking):
         is_here = not domain.is_abroad(function)
         names = [f"{base}.{method}" for base in self._bases_elsewhere(owner)] if is_here else [function]
         handed = tuple((name, domain.detached(value)) for name, value in given)
-        found = next((name for name in names if self._function_elsewhere(name) is not None), None)
-        return self._returned_elsewhere(found, handed) if found is not None else UNKNOWN
+        for name in names:
+            outline = self._function_elsewhere(name)
+            if outline is not None:
+                return _promised(outline) or self._returned_elsewhere(name, handed)
+        return UNKNOWN
 
     @question
     def _returned(self, function: str, given: Handed) -> Value:
@@ -447,6 +473,15 @@ class Knowledge(Asking):
             for name, values in given.items()
             if len(values) == len(callers)
         }
+
+
+def _promised(function: FunctionOutline) -> Value | None:
+    """What a function's annotation says that it gives, where that leaves nothing to find out."""
+    returns = function.node.returns
+    if isinstance(returns, ast.Constant) and returns.value is None:
+        return domain.NONE
+    value = annotated(returns)
+    return value if value.kind in (Kind.NUMBER, Kind.STRING) else None
 
 
 def _from_outside(value: Value, is_module: bool) -> Value:

@@ -21,6 +21,8 @@ _PIECE = re.compile(
     """,
     re.VERBOSE,
 )
+_CLASS = re.compile(r"^class[ \t]+\w+[ \t]*(?:\([^()\n]*\))?[ \t]*:", re.MULTILINE)
+_METHOD = re.compile(r"^([ \t]+)def[ \t]+(\w+)\(\s*(\w*)", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -82,8 +84,12 @@ class Module:
         return self._common.stars
 
     def head(self, name: str) -> list[Placed]:
-        """A definition without what it refers to."""
-        return self._placed(self._named.get(name, []))
+        """A class without what it refers to and does: its bases, and the names of its methods."""
+        numbers = self._named.get(name, [])
+        outlines = [_class_outline(self._pieces[number]) for number in numbers]
+        if None in outlines:
+            return self._placed(numbers)
+        return [*self._placed([]), *(Placed(Chunk(text), 0, 1) for text in outlines if text is not None)]
 
     def part(self, name: str) -> list[Placed]:
         """A definition with all of the module that it refers to, directly or not."""
@@ -119,6 +125,17 @@ class Module:
                 # Where it stands in the file is nobody's business elsewhere.
                 placed = self._chunks[number] = Placed(Chunk(self._pieces[number]), 0, 1)
         return placed
+
+
+def _class_outline(piece: str) -> str | None:
+    """A class statement with empty methods, which is parsed in no time; None where that takes a parser."""
+    statement = _CLASS.search(piece)
+    if statement is None:
+        return None
+    methods = _METHOD.findall(piece)
+    indent = min((method[0] for method in methods), key=len, default="")
+    body = [f" def {name}({first}): ...\n" for around, name, first in methods if around == indent]
+    return "".join([statement.group(), "\n", *body, " pass\n"])
 
 
 def _can_be_outlined(chunk: Chunk) -> bool:
