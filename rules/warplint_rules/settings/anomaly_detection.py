@@ -5,10 +5,12 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint_rules._calls import keyword
 from warplint_rules._text import short
 from warplint_rules.settings._left_on import is_asked_for
 
 SETTERS = {"torch.autograd.set_detect_anomaly", "torch.autograd.anomaly_mode.set_detect_anomaly"}
+TRAINERS = {"lightning.Trainer", "lightning.pytorch.Trainer"}
 CONTEXTS = {"torch.autograd.detect_anomaly", "torch.autograd.anomaly_mode.detect_anomaly"}
 
 
@@ -40,12 +42,23 @@ class AnomalyDetectionLeftOn(Rule):
 
     code = "WL531"
     name = "anomaly-detection-left-on"
-    wants = wants(calls=SETTERS | CONTEXTS)
+    wants = wants(calls=SETTERS | CONTEXTS | TRAINERS)
     proof = Signature(At.STEP, Metric.WAIT)
     risk = Risk.HIGH
     preview = True
 
     fires = (
+        Example(
+            "As an option of Lightning's trainer.",
+            """\
+import pytorch_lightning as pl
+
+
+def main(model):
+    trainer = «pl.Trainer(max_epochs=3, detect_anomaly=True)»
+    trainer.fit(model)
+""",
+        ),
         Example(
             "At the top of a training script.",
             """\
@@ -90,6 +103,17 @@ if __name__ == "__main__":
 
     quiet = (
         Example(
+            "An option of Lightning's trainer that is off, or a variable.",
+            """\
+import lightning as L
+
+
+def main(args, model):
+    L.Trainer(max_epochs=3, detect_anomaly=False).fit(model)
+    L.Trainer(max_epochs=3, detect_anomaly=args.anomaly).fit(model)
+""",
+        ),
+        Example(
             "On request.",
             """\
 import torch
@@ -127,16 +151,20 @@ def find_anomaly(model, images):
         assert isinstance(node, ast.Call)
         if not self._turns_on(node, facts) or is_asked_for(node, facts):
             return None
+        is_trainer = facts.qualified(node.func) in TRAINERS
+        what = "`detect_anomaly=True`" if is_trainer else f"`{short(node)}`"
         return Verdict(
             node,
-            f"`{short(node)}` records a stack for each operation and checks every gradient for NaN on the "
+            f"{what} records a stack for each operation and checks every gradient for NaN on the "
             "host, in every run. It is for debugging: take it out or put it behind an option.",
             Confidence.CERTAIN,
         )
 
     def _turns_on(self, call: ast.Call, facts: Facts) -> bool:
-        if facts.qualified(call.func) in CONTEXTS:
+        name = facts.qualified(call.func)
+        if name in CONTEXTS:
             return True
-        given = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
-        mode = next(iter([*call.args[:1], *given]), None)
+        mode = keyword(call, "detect_anomaly" if name in TRAINERS else "mode")
+        if name in SETTERS and call.args:
+            mode = call.args[0]
         return isinstance(mode, ast.Constant) and mode.value is True
