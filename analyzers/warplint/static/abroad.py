@@ -8,7 +8,7 @@ are looked at; it is kept with the files that were read for it, and holds as lon
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -267,13 +267,17 @@ class View:
 
     def attribute(self, owner: str, name: str) -> Value:
         """An attribute of an instance."""
-        stored = self._asked("attributes", owner, (), lambda knowledge, known: knowledge.attributes(known))
+        stored = self._attributes(owner)
         if stored is not None and name in stored:
             return _seen_outside(stored[name], _split(owner)[0])
         return (
             self._told("attribute", owner, (name,), lambda it, known: it.defined_attribute(known, name))
             or UNKNOWN
         )
+
+    def _attributes(self, owner: str) -> Mapping[str, Value] | None:
+        """What instances of a class are given, as its own file sees it."""
+        return self._asked("attributes", owner, (), lambda knowledge, known: knowledge.attributes(known))
 
     def returned(self, function: str, given: Handed) -> Value:
         """What a function gives for arguments like these."""
@@ -309,15 +313,22 @@ class View:
         if not self._files_left:
             return None
         path, name, attribute = _split(qualified)
+        seen = View(self._abroad, path, self._files_left)
+
+        def attributes(owner: str) -> Mapping[str, Value] | None:
+            # Found once for all questions about a class, and not from each of them.
+            if kind == "attributes":
+                return None
+            return seen._attributes(f"<{path}>.{owner.removeprefix(domain.THIS_FILE)}")
 
         def ask(rests_on: set[Path]) -> Answer | None:
             part = self._abroad.part(path, name, rests_on)
             if part is None:
                 return None
             view = View(self._abroad, path, self._files_left - 1)
-            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP)
+            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP, attributes)
             answer = find(knowledge, domain.THIS_FILE + ".".join(filter(None, [name, attribute])))
-            rests_on |= view.reads | part.reads
+            rests_on |= view.reads | part.reads | seen.reads
             return answer
 
         question = (kind, qualified, arguments, self._files_left)

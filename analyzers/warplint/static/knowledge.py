@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -64,15 +64,21 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 class Knowledge(Asking):
     """Answers about one version of a module.
 
-    ``others`` are the project's other files, where they are to be looked at.
+    ``others`` are the project's other files, where they are to be looked at. ``attributes`` tells what
+    instances of a class are given, where that is known already.
     """
 
     def __init__(
-        self, index: Index, others: View | None = None, functions_deep: int = FUNCTIONS_DEEP
+        self,
+        index: Index,
+        others: View | None = None,
+        functions_deep: int = FUNCTIONS_DEEP,
+        attributes: Callable[[str], Mapping[str, Value] | None] = lambda owner: None,
     ) -> None:
         super().__init__(functions_deep)
         self.index = index
         self._others = others
+        self._given_attributes = attributes
 
     @property
     def _heat(self) -> HotnessMap:
@@ -362,7 +368,10 @@ class Knowledge(Asking):
         lineage = self._lineage(owner)
         if not lineage:
             return UNKNOWN
-        if not any(name in found.methods for found in lineage):
+        known = self._given_attributes(owner)
+        if known is not None and name in known:
+            return known[name]
+        if known is None and not any(name in found.methods for found in lineage):
             for found in lineage:
                 value = domain.join_known(list(self._stored(found, name)))
                 if value is not None:
