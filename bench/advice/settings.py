@@ -132,6 +132,32 @@ def compiled_gelu() -> Pair:
     return Pair(lambda: gelu_by_hand(values), lambda: compiled(values))
 
 
+@CASES.add("GELU on [8192, 1024] bf16, torch.compile called at each use; once")
+def compiled_each_time() -> Pair:
+    values = torch.randn(8192, 1024, device="cuda", dtype=torch.bfloat16)
+    compiled = torch.compile(gelu_by_hand)
+    return Pair(lambda: torch.compile(gelu_by_hand)(values), lambda: compiled(values))
+
+
+def normed(remove: bool) -> Callable[[], object]:
+    layers = [nn.utils.weight_norm(nn.Conv1d(256, 256, 3, padding=1)) for _ in range(60)]
+    for layer in layers if remove else ():
+        nn.utils.remove_weight_norm(layer)
+    model = nn.Sequential(*layers).cuda()
+    sound = torch.randn(1, 256, 512, device="cuda")
+
+    def step() -> object:
+        with torch.no_grad():
+            return model(sound)
+
+    return step
+
+
+@CASES.add("inference of 60 Conv1d under torch.nn.utils.weight_norm, [1, 256, 512]; after remove_weight_norm")
+def weight_norm() -> Pair:
+    return Pair(normed(False), normed(True))
+
+
 @CASES.add("a compiled function of 10 parts with item() between them; without")
 def broken_graph() -> Pair:
     values = torch.randn(1024, 1024, device="cuda")
