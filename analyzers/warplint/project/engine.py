@@ -99,10 +99,15 @@ class Engine:
         """What tells the other files and folders that results rest on from any other state of them."""
         return {path: self._files.digest(path) for path in checked.analysis.reads}
 
-    def edit(self, path: Path, text: str | None) -> None:
-        """Take an editor's text for a file's content when others import it; None: that on the disk again."""
-        self._files.edit(path, text)
-        self._others.forget([path])
+    def edit(self, path: Path, text: str | None) -> bool:
+        """Take an editor's text for a file's content when others import it; None: that on the disk again.
+
+        Whether results may change whose ``analysis.reads`` have this file; they stay as they are.
+        """
+        changed = self._files.edit(path, text)
+        if changed:
+            self._others.forget([path])
+        return changed
 
     def refresh(self) -> frozenset[Path]:
         """Look at files anew that others import; those that have changed since they were last looked at.

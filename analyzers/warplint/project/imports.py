@@ -180,12 +180,17 @@ class ProjectFiles:
 
     # What changes
 
-    def edit(self, path: Path, text: str | None) -> None:
-        """Take an editor's text for a file's content; None: the file's own again."""
+    def edit(self, path: Path, text: str | None) -> bool:
+        """Take an editor's text for a file's content; None: the file's own again.
+
+        Whether that is another text than the one that was last asked for.
+        """
+        seen = self._edited.get(path, self._texts.get(path))
         if text is None:
             self._edited.pop(path, None)
-        else:
-            self._edited[path] = text
+            return seen is not None and seen != self._texts.get(path)
+        self._edited[path] = text
+        return seen is not None and seen != text
 
     def changed(self) -> frozenset[Path]:
         """The files and folders that are no longer as they were seen; they are looked at anew from now on."""
