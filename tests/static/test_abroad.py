@@ -302,3 +302,10 @@ def test_a_file_named_like_a_library_does_not_stand_for_it_in_itself(tmp_path: P
     write(tmp_path, {"datasets.py": "import torch\ndef load():\n    return torch.ones(3)\n"})
     found = value(tmp_path / "datasets.py", "import torch\nfrom datasets import load\n«load()»")
     assert described(found) == "unknown"
+
+
+def test_what_rules_tell_by_the_call_that_made_it_is_not_told_from_outside(tmp_path: Path) -> None:
+    text = "import torch\ndef make(net):\n    return torch.optim.AdamW(net.parameters(), fused=True)\n"
+    write(tmp_path, {"tools.py": text})
+    found = value(tmp_path / "main.py", "import torch\nfrom tools import make\n«make(torch.nn.Linear(2, 3))»")
+    assert described(found) == "optimizer" and found.qualified is None

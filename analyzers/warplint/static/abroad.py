@@ -350,12 +350,16 @@ def _split(qualified: str) -> tuple[Path, str, str]:
     return Path(qualified[1:end]), name, attribute
 
 
+_MADE_BY_CALLS = frozenset({Kind.TENSOR, Kind.OPTIMIZER, Kind.LOADER, Kind.DATASET})
+"""What is told from others of its kind by the call that made it, which is not to be seen from outside."""
+
+
 def _seen_outside(value: Value, path: Path) -> Value:
     """A value as other files see it: by no name and no place in the text of its own."""
     qualified = value.qualified
     if qualified is not None and qualified.startswith(domain.THIS_FILE):
         qualified = f"<{path}>.{qualified.removeprefix(domain.THIS_FILE)}"
-    elif value.kind is Kind.TENSOR:
+    elif value.kind in _MADE_BY_CALLS:
         qualified = None
     return value.with_(
         like=None,
