@@ -1,0 +1,1 @@
+"""Work done piece by piece in Python that one call can do."""
