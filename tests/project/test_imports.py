@@ -124,3 +124,44 @@ def test_folders_of_data_are_not_listed_to_the_end(tmp_path: Path, monkeypatch: 
     for number in range(5):
         (tmp_path / f"m{number}.py").touch()
     assert ProjectFiles().find(tmp_path / "main.py", "m1").path is None
+
+
+DATA = """\
+from PIL import Image
+from torch.utils.data import Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return self.rows[index]
+
+
+class Images(Rows):
+    def __getitem__(self, index):
+        return Image.open(self.rows[index])
+"""
+FEED = """\
+import torch
+from data import Images, Rows
+from torch.utils.data import DataLoader
+
+
+def train(model, optimizer, rows):
+    loader = DataLoader({dataset}(rows), batch_size=32, shuffle=True)
+    for batch in loader:
+        model(batch.cuda()).mean().backward()
+        optimizer.step()
+"""
+
+
+def test_a_loader_is_judged_by_the_data_set_of_another_file(project: Path) -> None:
+    (project / "data.py").write_text(DATA)
+    engine = Engine(project, Config(project))
+    assert "WL301" in codes(engine, FEED.format(dataset="Images"))
+    assert "WL301" not in codes(engine, FEED.format(dataset="Rows"))
