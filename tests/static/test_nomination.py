@@ -190,3 +190,25 @@ class KeywordProbe(Probe):
 def test_which_keywords_the_calls_of_a_file_are_handed() -> None:
     text = "import torch\ntorch.arange(3)\n\ndef f(more, **device):\n    g(dtype=1, **device)\n"
     assert [said for _, said in reported(analyze(text, KeywordProbe()))] == ["['dtype']"]
+
+
+class MentionProbe(Probe):
+    """Says which words stand in the file."""
+
+    wants = CALLS
+
+    def describe(self, node: ast.expr, facts: Facts) -> str:
+        return str([word for word in ("bf16", "tf32", r"x(32|64)") if facts.mentions(word)])
+
+
+def test_which_words_stand_anywhere_in_a_file() -> None:
+    text = "import torch\ntorch.arange(3)\n\ndef f(model):\n    # not in bf16\n    return model.x64\n"
+    assert [said for _, said in reported(analyze(text, MentionProbe()))] == ["['bf16', 'x(32|64)']"]
+
+
+def test_what_a_file_mentions_is_asked_again_when_it_changes() -> None:
+    text = "import torch\ntorch.arange(3)\n\n# bf16\nx = 1\n"
+    probe = MentionProbe()
+    first = analyze(text, probe)
+    second = analyze(text.replace("bf16", "tf32"), probe, previous=first)
+    assert [said for _, said in reported(second)] == ["['tf32']"]

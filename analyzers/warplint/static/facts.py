@@ -232,6 +232,13 @@ class Facts:
         """Whether some call in the file is handed a keyword argument of this name."""
         return self._knowledge.is_given(keyword)
 
+    def mentions(self, pattern: str) -> bool:
+        """Whether a regular expression is found anywhere in the file's text, its comments included.
+
+        It is for what makes a rule silent: what a file as much as names is its author's own affair.
+        """
+        return self._knowledge.mentions(pattern)
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for a top-level statement."""
         parent = self._chunk(node).chunk.parents.get(node)
