@@ -6,6 +6,7 @@ from lsprotocol import types
 
 from warplint_server.diagnostics import diagnostics
 from warplint_server.document import Document, Results
+from warplint_server.notebook_document import NotebookDocument
 from warplint_server.server import WarplintServer
 from warplint_server.state import States
 from warplint_server.watch import Watch
@@ -23,23 +24,29 @@ class Client:
 
     def publish(self, document: Document, results: Results) -> None:
         if not self._features.pulls:
-            self._publish(document, diagnostics(self._server, document.uri, results), document.version)
+            for uri, version in document.parts:
+                self._publish(uri, diagnostics(self._server, uri, results), version)
         self.redraw(document)
 
     def redraw(self, document: Document) -> None:
-        if self._features.draws:
+        if self._features.draws and not isinstance(document, NotebookDocument):
             self._states.send(document)
 
     def withdraw(self, document: Document) -> None:
         if not self._features.pulls:
-            self._publish(document, [], document.version)
-        if self._features.draws:
+            for uri, version in document.parts:
+                self._publish(uri, [], version)
+        if self._features.draws and not isinstance(document, NotebookDocument):
             self._states.clear(document)
 
     def closed(self, document: Document) -> None:
-        if not self._features.pulls:
-            self._publish(document, [], None)
+        for uri, _ in document.parts:
+            self.closed_part(uri)
         self._states.cancel(document)
+
+    def closed_part(self, uri: str) -> None:
+        if not self._features.pulls:
+            self._publish(uri, [], None)
 
     def refresh(self) -> None:
         """Ask a client that pulls to do so again; to others the new results are sent when they are there."""
@@ -60,7 +67,7 @@ class Client:
     def watch(self, project: Project) -> None:
         self._watch.add(project.root)
 
-    def _publish(self, document: Document, items: list[types.Diagnostic], version: int | None) -> None:
+    def _publish(self, uri: str, items: list[types.Diagnostic], version: int | None) -> None:
         self._server.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(document.uri, items, version=version)
+            types.PublishDiagnosticsParams(uri, items, version=version)
         )

@@ -11,7 +11,7 @@ from pygls.exceptions import JsonRpcException
 from warplint.source.span import Span
 from warplint.static.finding import Edit
 from warplint_server import fixing
-from warplint_server.diagnostics import diagnostic
+from warplint_server.diagnostics import diagnostic, location
 from warplint_server.document import Document, Results
 from warplint_server.offers import FIX_ALL, Offer, offered
 from warplint_server.server import WarplintServer
@@ -25,20 +25,21 @@ async def code_action(server: WarplintServer, params: types.CodeActionParams) ->
     if settled is None:
         return []
     document, results = settled
-    where = server.session.positions.span(results.source, params.range)
+    uri = params.text_document.uri
+    where = server.session.positions_in(uri, results.source).span(results.source, params.range)
     unfixable = fixing.missing()
     actions = []
     for index, offer in enumerate(offered(results, where)):
         if not _asked_for(offer.kind, params.context.only):
             continue
-        action = _action(server, document, results, offer)
+        action = _action(server, uri, results, offer)
         if unfixable and offer.rewrites:
             if server.client_features.shows_disabled_actions:
                 actions.append(_disabled(action, unfixable))
             continue
         if server.client_features.resolves_edits:
             action.data = {
-                "uri": document.uri,
+                "uri": uri,
                 "version": document.version,
                 "where": [where.start, where.end],
                 "index": index,
@@ -85,12 +86,12 @@ async def _made(server: WarplintServer, offer: Offer) -> tuple[Edit, ...]:
     return await server.session.engine_worker.call(offer.edits)
 
 
-def _action(server: WarplintServer, document: Document, results: Results, offer: Offer) -> types.CodeAction:
+def _action(server: WarplintServer, uri: str, results: Results, offer: Offer) -> types.CodeAction:
     return types.CodeAction(
         offer.title,
         kind=offer.kind,
         is_preferred=offer.preferred or None,
-        diagnostics=[diagnostic(server, document.uri, results, offer.finding)] if offer.finding else None,
+        diagnostics=[diagnostic(server, uri, results, offer.finding)] if offer.finding else None,
     )
 
 
@@ -105,9 +106,16 @@ def _workspace_edit(
     server: WarplintServer, document: Document, results: Results, edits: Sequence[Edit]
 ) -> types.WorkspaceEdit:
     """The edits in the client's positions, for this version of the text where the client can tell."""
-    positions = server.session.positions
-    changes = [types.TextEdit(positions.range(results.source, edit.span), edit.text) for edit in edits]
-    if get_capability(server.client_capabilities, "workspace.workspace_edit.document_changes", False):
-        identifier = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
-    return types.WorkspaceEdit(changes={document.uri: changes})
+    changes: dict[str, list[types.TextEdit]] = {}
+    for edit in edits:
+        place = location(server, document.uri, results.source, edit.span)
+        changes.setdefault(place.uri, []).append(types.TextEdit(place.range, edit.text))
+    if not get_capability(server.client_capabilities, "workspace.workspace_edit.document_changes", False):
+        return types.WorkspaceEdit(changes=changes)
+    versions = dict(document.parts)
+    return types.WorkspaceEdit(
+        document_changes=[
+            types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, versions[uri]), made)
+            for uri, made in changes.items()
+        ]
+    )

@@ -11,6 +11,7 @@ from warplint.source.functions import Function, innermost
 from warplint.source.span import Span
 from warplint_server.document import Results
 from warplint_server.measured import brief, marked
+from warplint_server.notebook_document import NotebookDocument
 from warplint_server.server import WarplintServer
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ A_STEP = " a step"
 
 async def code_lens(server: WarplintServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     settled = await server.session.settled(params.text_document.uri)
-    if settled is None or not settled[0].settings.code_lenses:
+    if settled is None or isinstance(settled[0], NotebookDocument) or not settled[0].settings.code_lenses:
         return []
     _, results = settled
     if results.measured.profile is None or not results.measured.costs:

@@ -11,12 +11,14 @@ from warplint.project.builtin import UNUSED_SUPPRESSION
 from warplint.static.finding import Finding, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
+from warplint_server.notebook_document import NotebookText
 from warplint_server.rule_pages import address
 from warplint_server.server import WarplintServer
 
 if TYPE_CHECKING:
     from warplint.project.notices import Notice
     from warplint.project.result import FileResult
+    from warplint.source.span import Span
     from warplint.source.text import SourceText
     from warplint.static.rule import Rule
 
@@ -33,8 +35,16 @@ UNNECESSARY = frozenset({UNUSED_SUPPRESSION.code})
 
 def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
     """Every finding, and every comment for us that is not understood."""
-    findings = [diagnostic(server, uri, results, finding) for finding in results.checked.findings]
-    return findings + _notices(server, results.source, results.checked.notices)
+    source = results.source
+    findings = [it for it in results.checked.findings if _stands_in(uri, source, it.span)]
+    notices = [it for it in results.checked.notices if _stands_in(uri, source, it.span)]
+    shown = [diagnostic(server, uri, results, finding) for finding in findings]
+    return shown + _notices(server, uri, source, notices)
+
+
+def _stands_in(uri: str, source: SourceText, span: Span) -> bool:
+    """Whether a place belongs to the document of a URI, and not to another cell of its notebook."""
+    return not isinstance(source, NotebookText) or source.part_at(span.start).uri == uri
 
 
 def diagnostics_of_file(
@@ -45,7 +55,7 @@ def diagnostics_of_file(
         _diagnostic(server, uri, result.source, finding, finding.message, rules.get(finding.code))
         for finding in result.findings
     ]
-    return findings + _notices(server, result.source, result.notices)
+    return findings + _notices(server, uri, result.source, result.notices)
 
 
 def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Finding) -> types.Diagnostic:
@@ -54,10 +64,13 @@ def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Find
     return _diagnostic(server, uri, results.source, finding, message, results.rule(finding))
 
 
-def _notices(server: WarplintServer, source: SourceText, notices: Iterable[Notice]) -> list[types.Diagnostic]:
+def _notices(
+    server: WarplintServer, uri: str, source: SourceText, notices: Iterable[Notice]
+) -> list[types.Diagnostic]:
+    positions = server.session.positions_in(uri, source)
     return [
         types.Diagnostic(
-            server.session.positions.range(source, notice.span),
+            positions.range(source, notice.span),
             notice.message,
             severity=types.DiagnosticSeverity.Warning,
             source=SOURCE,
@@ -74,7 +87,7 @@ def _diagnostic(
     message: str,
     rule: Rule | None,
 ) -> types.Diagnostic:
-    positions = server.session.positions
+    positions = server.session.positions_in(uri, source)
     page = address(finding.code, rule, server.client_features.shows_rule_pages)
     return types.Diagnostic(
         positions.range(source, finding.span),
@@ -85,9 +98,7 @@ def _diagnostic(
         source=SOURCE,
         tags=[types.DiagnosticTag.Unnecessary] if finding.code in UNNECESSARY else None,
         related_information=[
-            types.DiagnosticRelatedInformation(
-                types.Location(uri, positions.range(source, related.span)), related.message
-            )
+            types.DiagnosticRelatedInformation(location(server, uri, source, related.span), related.message)
             for related in finding.related
         ]
         or None,
@@ -98,6 +109,13 @@ def _diagnostic(
             "fix": finding.fix.value,
         },
     )
+
+
+def location(server: WarplintServer, uri: str, source: SourceText, span: Span) -> types.Location:
+    """A place in the document of a URI, or in another cell of its notebook."""
+    if isinstance(source, NotebookText):
+        uri = source.part_at(span.start).uri
+    return types.Location(uri, server.session.positions_in(uri, source).range(source, span))
 
 
 def _message(results: Results, finding: Finding) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -31,6 +31,7 @@ LONGEST_PAUSE_S = 0.3
 LONGEST_PAUSES = 4
 """How long one is waited for, in such pauses: someone who never stops gets results too."""
 
+UNTITLED = "untitled:"
 PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 
 
@@ -89,12 +90,17 @@ class Document:
     def path(self) -> Path:
         return self.source.path
 
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """What the editor knows this by: URIs, each with its version. A notebook has one for each cell."""
+        return [(self.uri, self.version)]
+
     def change(
         self, changes: Sequence[types.TextDocumentContentChangeEvent], version: int, positions: Positions
     ) -> None:
         """Take over the editor's changes, each of which counts in the text that the one before it left."""
         for change in changes:
-            self.source = SourceText(_changed(self.source, change, positions), self.path)
+            self.source = SourceText(changed(self.source, change, positions), self.path)
         self.version = version
 
     @property
@@ -113,11 +119,13 @@ class Document:
         return results if results is not None and results.hold_for(self.source) else None
 
 
-def python_path(item: types.TextDocumentItem) -> Path | None:
+def python_path(item: types.TextDocumentItem, folder: Path) -> Path | None:
     """The path of a document that is a Python file on this machine; None for any other.
 
-    Untitled buffers, notebook cells and remote files have other schemes than ``file``.
+    Remote files have other schemes than ``file``. A buffer that has not been saved is one of ``folder``.
     """
+    if item.uri.startswith(UNTITLED) and item.language_id == "python":
+        return folder / f"{PurePosixPath(item.uri.removeprefix(UNTITLED)).name}.py"
     path = to_fs_path(item.uri)
     if not path:
         return None
@@ -126,7 +134,7 @@ def python_path(item: types.TextDocumentItem) -> Path | None:
     return Path(path)
 
 
-def _changed(source: SourceText, change: types.TextDocumentContentChangeEvent, positions: Positions) -> str:
+def changed(source: SourceText, change: types.TextDocumentContentChangeEvent, positions: Positions) -> str:
     if isinstance(change, types.TextDocumentContentChangeWholeDocument):
         return change.text
     span = positions.span(source, change.range)

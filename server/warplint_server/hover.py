@@ -20,9 +20,11 @@ async def hover(server: WarplintServer, params: types.HoverParams) -> types.Hove
     if settled is None:
         return None
     _, results = settled
-    offset = server.session.positions.offset(results.source, params.position)
+    positions = server.session.positions_in(params.text_document.uri, results.source)
+    offset = positions.offset(results.source, params.position)
     kind = _markup(server)
-    parts = [*_costs(results, params.position.line + 1, kind), *_reasons(results, offset)]
+    line = results.source.position(offset).line
+    parts = [*_costs(results, line, kind), *_reasons(results, offset)]
     return types.Hover(types.MarkupContent(kind, SEPARATOR.join(parts))) if parts else None
 
 

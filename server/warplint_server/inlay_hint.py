@@ -7,12 +7,13 @@ from lsprotocol import types
 from warplint_server.document import Results
 from warplint_server.line_costs import LineText, line_costs
 from warplint_server.measured import STALE, marked, origin
+from warplint_server.notebook_document import NotebookDocument
 from warplint_server.server import WarplintServer
 
 
 async def inlay_hint(server: WarplintServer, params: types.InlayHintParams) -> list[types.InlayHint]:
     settled = await server.session.settled(params.text_document.uri)
-    if settled is None:
+    if settled is None or isinstance(settled[0], NotebookDocument):
         return []
     document, results = settled
     wanted = range(params.range.start.line + 1, params.range.end.line + 2)

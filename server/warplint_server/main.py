@@ -19,6 +19,7 @@ from warplint_server import (
     configuration,
     hover,
     lifecycle,
+    notebook_sync,
     rule_pages,
     text_sync,
     watch,
@@ -32,6 +33,9 @@ SYNC: dict[str, Handler] = {
     types.TEXT_DOCUMENT_DID_OPEN: text_sync.did_open,
     types.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     types.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: notebook_sync.did_open,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: notebook_sync.did_close,
 }
 FEATURES: dict[str, tuple[Handler, object]] = {
     types.INITIALIZE: (lifecycle.initialize, None),

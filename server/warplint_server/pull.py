@@ -16,7 +16,7 @@ async def pull(
     uri = params.text_document.uri
     settled = await server.session.settled(uri)
     if settled is None:
-        document = server.session.documents.get(uri)
+        document = server.session.document(uri)
         if document is not None and document.settings.enabled:
             # An empty answer would wipe out what the client shows.
             raise JsonRpcException(f"{uri} could not be checked", types.LSPErrorCodes.RequestFailed)

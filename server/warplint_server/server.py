@@ -18,6 +18,15 @@ from warplint_server.session import Session
 
 Handler = Callable[..., Any]
 
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [
+        types.NotebookDocumentFilterWithNotebook(
+            types.NotebookDocumentFilterNotebookType("jupyter-notebook"),
+            cells=[types.NotebookCellLanguage("python")],
+        )
+    ]
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -28,7 +37,7 @@ class WarplintServer(LanguageServer):
 
     def __init__(self, poll_s: float) -> None:
         """``poll_s`` is how often folders are looked at where no file events arrive."""
-        super().__init__("warplint", __version__)
+        super().__init__("warplint", __version__, notebook_document_sync=NOTEBOOKS)
         self.poll_s = poll_s
         self.client_features = ClientFeatures()
         self.configuration = Configuration(self)

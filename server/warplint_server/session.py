@@ -18,6 +18,7 @@ from warplint.project.root import PYPROJECT
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
 from warplint_server.document import LONGEST_PAUSES, Document, Results
+from warplint_server.notebook_document import NotebookDocument, NotebookText, PartPositions
 from warplint_server.polling import written_ns
 from warplint_server.positions import Positions
 from warplint_server.settings import FolderSettings, Settings
@@ -49,6 +50,9 @@ class Audience(Protocol):
     def closed(self, document: Document) -> None:
         """The document is no longer open."""
 
+    def closed_part(self, uri: str) -> None:
+        """A cell of a notebook is no more."""
+
     def refresh(self) -> None:
         """What was said of documents has changed without an edit."""
 
@@ -76,6 +80,7 @@ class Session:
         """For a client with settings, no document is looked at before ``configure`` or a while has passed."""
         self.positions = positions
         self.documents: dict[str, Document] = {}
+        self._notebooks: dict[str, NotebookDocument] = {}
         self.engine_worker = Worker("warplint-engine")
         self._capture_worker = Worker("warplint-captures")
         self._audience = audience
@@ -111,11 +116,43 @@ class Session:
             if document.settings.enabled:
                 self._analyse(document)
 
+    def open_notebook(
+        self, uri: str, path: Path, version: int, cells: Sequence[types.TextDocumentItem]
+    ) -> None:
+        self.close(uri)
+        document = NotebookDocument(uri, path, version, cells, self._settings.of(path))
+        self.documents[uri] = document
+        self._notebooks.update({cell: document for cell, _ in document.parts})
+        self._analyse(document)
+
+    def change_cells(self, uri: str, version: int, changes: types.NotebookDocumentCellChanges) -> None:
+        document = self.documents.get(uri)
+        if not isinstance(document, NotebookDocument):
+            return
+        for cell in document.change_cells(version, changes, self.positions):
+            self._notebooks.pop(cell, None)
+            self._audience.closed_part(cell)
+        self._notebooks.update({cell: document for cell, _ in document.parts})
+        document.edited_s = self._loop.time()
+        if document.settings.enabled:
+            self._analyse(document)
+
+    def document(self, uri: str) -> Document | None:
+        """The open document of a URI, which may be that of a notebook's cell."""
+        return self.documents.get(uri) or self._notebooks.get(uri)
+
+    def positions_in(self, uri: str, source: SourceText) -> Positions:
+        """How places of a text count in the document of a URI."""
+        part = source.parts.get(uri) if isinstance(source, NotebookText) else None
+        return self.positions if part is None else PartPositions(self.positions, part)
+
     def close(self, uri: str) -> None:
         """Forget a document, if it is one of ours."""
         if document := self.documents.pop(uri, None):
             if document.analysis is not None:
                 document.analysis.cancel()
+            for part, _ in document.parts:
+                self._notebooks.pop(part, None)
             self._audience.closed(document)
 
     def configure(self, settings: FolderSettings) -> None:
@@ -158,7 +195,7 @@ class Session:
 
     async def settled(self, uri: str) -> tuple[Document, Results] | None:
         """The document with results of its present text, once there are; None when there won't be any."""
-        while document := self.documents.get(uri):
+        while document := self.document(uri):
             if (results := document.current()) is not None:
                 return document, results
             if document.analysis is None or document.analysis.done():
@@ -272,6 +309,8 @@ class Session:
         begin_s = time.thread_time()
         known = previous.checked if previous is not None and previous.project is project else None
         checked = project.check(source, known)
+        if isinstance(source, NotebookText):
+            checked = _with_faults(checked, source)
         score = self._score(checked) if self._features.draws else None
         measured = project.measured(source)
         took_s = time.thread_time() - begin_s if known is not None else 0.0
@@ -287,3 +326,16 @@ class Session:
         except Exception:
             logger.exception("%s could not be scored", checked.source.path)
             return None
+
+
+def _with_faults(checked: Checked, source: NotebookText) -> Checked:
+    """What was found, with a finding for each cell that cannot be parsed."""
+    from warplint.project.builtin import UNPARSABLE
+    from warplint.source.records import replace
+    from warplint.static.finding import Finding
+
+    faults = [
+        Finding(UNPARSABLE.code, UNPARSABLE.name, message, span, severity=UNPARSABLE.severity)
+        for span, message in source.faults
+    ]
+    return replace(checked, findings=(*checked.findings, *faults))

@@ -6,6 +6,8 @@ edits after one would land on the wrong line.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lsprotocol import types
 
 from warplint_server.document import python_path
@@ -14,7 +16,8 @@ from warplint_server.server import WarplintServer
 
 def did_open(server: WarplintServer, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
-    if (path := python_path(item)) is not None:
+    folder = next(iter(server.session.workspace.folders), Path.cwd())
+    if (path := python_path(item, folder)) is not None:
         server.session.open(item.uri, path, item.version, item.text)
 
 

@@ -76,8 +76,9 @@ async def _reports(server: WarplintServer, known: dict[str, str]) -> AsyncIterat
     open_paths: set[Path] = set()
     for document in list(server.session.documents.values()):
         open_paths.add(document.path)
-        if (report := await _of_open(server, document.uri, known)) is not None:
-            yield report
+        for uri, _ in document.parts:
+            if (report := await _of_open(server, uri, known)) is not None:
+                yield report
     said = set(open_paths)
     rules = await server.session.engine_worker.call(_rules)
     ids = {path: known[uri] for path, uri in paths.items()}
@@ -97,13 +98,12 @@ async def _of_open(server: WarplintServer, uri: str, known: dict[str, str]) -> R
     if settled is None:
         return None
     document, results = settled
+    version = dict(document.parts).get(uri)
     identifier = str(results.number)
     if known.get(uri) == identifier:
-        return types.WorkspaceUnchangedDocumentDiagnosticReport(uri, identifier, version=document.version)
+        return types.WorkspaceUnchangedDocumentDiagnosticReport(uri, identifier, version=version)
     items = diagnostics(server, uri, results)
-    return types.WorkspaceFullDocumentDiagnosticReport(
-        uri, items, version=document.version, result_id=identifier
-    )
+    return types.WorkspaceFullDocumentDiagnosticReport(uri, items, version=version, result_id=identifier)
 
 
 def _of_closed(server: WarplintServer, answer: Answer, uri: str | None, rules: dict[str, Rule]) -> Report:

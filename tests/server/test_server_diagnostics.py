@@ -178,7 +178,7 @@ async def test_closing_a_document_takes_its_diagnostics_away(project: Path, sess
 async def test_documents_that_are_no_python_files_are_left_alone(project: Path) -> None:
     async with editor(project) as session:
         for uri, language in (
-            ("untitled:Untitled-1", "python"),
+            ("untitled:Untitled-1", "plaintext"),
             ("vscode-notebook-cell:/a/b.ipynb#W0", "python"),
             ((project / "notes.md").as_uri(), "markdown"),
         ):
@@ -190,6 +190,14 @@ async def test_documents_that_are_no_python_files_are_left_alone(project: Path) 
         uri = session.open(written(project, ROTARY))
         await session.diagnostics(uri)
     assert {it.uri for it in session.published} == {uri}
+
+
+async def test_a_buffer_that_was_never_saved_is_checked(project: Path) -> None:
+    (project / "pyproject.toml").write_text('[tool.warplint.severity]\nWL1 = "hint"\n')
+    async with editor(project) as session:
+        uri = session.open(project, ROTARY, uri="untitled:Untitled-1")
+        (found,) = await session.diagnostics(uri)
+    assert (found.range, found.severity) == (ROTARY_RANGE, types.DiagnosticSeverity.Hint)
 
 
 async def test_the_text_in_the_editor_counts_and_not_the_file(project: Path, session: Editor) -> None:

@@ -8,6 +8,9 @@ export const SECTION = "warplint";
 /** What is checked, and where what is drawn goes. */
 export const DOCUMENTS = [{ scheme: "file", language: "python" }] as const;
 
+/** The cells of notebooks, which the server checks together. */
+export const CELLS = [{ scheme: "vscode-notebook-cell", language: "python" }] as const;
+
 /** The settings by their full names, as in `package.json` and in the settings editor. */
 export const SETTINGS = {
   importStrategy: "warplint.importStrategy",

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
 import { initializationOptions } from "../protocol";
-import { DOCUMENTS, SECTION, workspaceDiagnostics } from "../settings";
+import { CELLS, DOCUMENTS, SECTION, workspaceDiagnostics } from "../settings";
 import type { Findings } from "./findings";
 import type { ServerProcess } from "./process";
 
@@ -19,7 +19,7 @@ export function connect(
   log: vscode.LogOutputChannel,
 ): LanguageClient {
   return new QuietClient(SECTION, "Warplint", async () => process.child, {
-    documentSelector: [...DOCUMENTS],
+    documentSelector: [...DOCUMENTS, ...CELLS],
     initializationOptions: initializationOptions(vscode.workspace.isTrusted, workspaceDiagnostics()),
     diagnosticCollectionProvider: findings.collections,
     outputChannel: log,
