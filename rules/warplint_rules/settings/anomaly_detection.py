@@ -45,7 +45,6 @@ class AnomalyDetectionLeftOn(Rule):
     wants = wants(calls=SETTERS | CONTEXTS | TRAINERS)
     proof = Signature(At.STEP, Metric.WAIT)
     risk = Risk.HIGH
-    preview = True
 
     fires = (
         Example(
