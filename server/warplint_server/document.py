@@ -85,6 +85,8 @@ class Document:
         self.looks_s = (0.0, 0.0)
         self.results: Results | None = None
         self.analysis: asyncio.Task[None] | None = None
+        self.is_outdated = False
+        """Whether something else than the text has changed since it was last looked at."""
 
     @property
     def path(self) -> Path:
@@ -116,7 +118,9 @@ class Document:
     def current(self) -> Results | None:
         """The results, if they are of the text as it is now and nothing else has changed since."""
         results = self.results
-        return results if results is not None and results.hold_for(self.source) else None
+        if results is None or self.is_outdated or not results.hold_for(self.source):
+            return None
+        return results
 
 
 def python_path(item: types.TextDocumentItem, folder: Path) -> Path | None:

@@ -33,7 +33,7 @@ def initialize(server: WarplintServer, params: types.InitializeParams) -> None:
     features = server.client_features = ClientFeatures.of(params)
     if features.pulls:
         options = types.DiagnosticOptions(
-            inter_file_dependencies=False, workspace_diagnostics=features.wants_all_files
+            inter_file_dependencies=True, workspace_diagnostics=features.wants_all_files
         )
         server.answer(types.TEXT_DOCUMENT_DIAGNOSTIC, pull, options)
         if features.wants_all_files:

@@ -18,6 +18,7 @@ from warplint.project.root import PYPROJECT
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
 from warplint_server.document import LONGEST_PAUSES, Document, Results
+from warplint_server.neighbours import Neighbours
 from warplint_server.notebook_document import NotebookDocument, NotebookText, PartPositions
 from warplint_server.polling import written_ns
 from warplint_server.positions import Positions
@@ -83,6 +84,7 @@ class Session:
         self._notebooks: dict[str, NotebookDocument] = {}
         self.engine_worker = Worker("warplint-engine")
         self._capture_worker = Worker("warplint-captures")
+        self._neighbours = Neighbours(self.documents, self.engine_worker, self._look_again)
         self._audience = audience
         self._features = features
         self._loop = asyncio.get_running_loop()
@@ -108,6 +110,7 @@ class Session:
         self.close(uri)
         document = self.documents[uri] = Document(uri, path, version, text, self._settings.of(path))
         self._analyse(document)
+        self._neighbours.edited(document)
 
     def change(self, uri: str, version: int, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
         if document := self.documents.get(uri):
@@ -115,6 +118,7 @@ class Session:
             document.edited_s = self._loop.time()
             if document.settings.enabled:
                 self._analyse(document)
+            self._neighbours.edited(document)
 
     def open_notebook(
         self, uri: str, path: Path, version: int, cells: Sequence[types.TextDocumentItem]
@@ -154,6 +158,7 @@ class Session:
             for part, _ in document.parts:
                 self._notebooks.pop(part, None)
             self._audience.closed(document)
+            self._neighbours.closed(document)
 
     def configure(self, settings: FolderSettings) -> None:
         """Take over the client's settings, and show what they change."""
@@ -272,6 +277,14 @@ class Session:
             if document.results is not None and document.results.project is project:
                 self._audience.redraw(document)
 
+    def _look_again(self, documents: Sequence[Document]) -> None:
+        """Look again at documents whose imports say something else now."""
+        for document in documents:
+            document.is_outdated = True
+            if document.settings.enabled:
+                self._analyse(document)
+        self._audience.refresh()
+
     def _analyse(self, document: Document) -> None:
         if document.analysis is None or document.analysis.done():
             document.analysis = self._loop.create_task(self._bring_up_to_date(document))
@@ -285,6 +298,7 @@ class Session:
         while document.current() is None:
             await self._pause_in_typing(document)
             source = document.source
+            document.is_outdated = False
             try:
                 results = await self.engine_worker.call(self._results, source, document.results)
             except Exception:
