@@ -4,7 +4,18 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Related, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rule import (
+    At,
+    Example,
+    Metric,
+    Related,
+    Risk,
+    Rule,
+    Signature,
+    TorchVersion,
+    Verdict,
+    wants,
+)
 from warplint.static.values import Kind
 from warplint_rules._calls import argument
 from warplint_rules.attention._alternatives import is_one_of_several
@@ -60,6 +71,7 @@ class ManualAttention(Rule):
     )
     proof = Signature(At.LINE, Metric.KERNEL_TIME)
     risk = Risk.HIGH
+    since = TorchVersion(2, 0)
 
     fires = (
         Example(

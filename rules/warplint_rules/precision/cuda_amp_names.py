@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
-from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rule import (
+    At,
+    Example,
+    Metric,
+    Rewrite,
+    Risk,
+    Rule,
+    Signature,
+    TorchVersion,
+    Verdict,
+    wants,
+)
 from warplint.static.tree import FunctionNode
 from warplint_rules._calls import has_unpacking
 from warplint_rules.precision._amp import OLD, misuse
@@ -62,6 +73,7 @@ class CudaAmpNames(Rule):
     )
     proof = Signature(At.RUN, Metric.WAIT)
     risk = Risk.LOW
+    since = TorchVersion(2, 4)
     severity = Severity.HINT
 
     fires = (

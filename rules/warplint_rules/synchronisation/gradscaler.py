@@ -4,7 +4,7 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, TorchVersion, Verdict, wants
 from warplint.static.tree import last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, is_set
@@ -47,6 +47,7 @@ class ScalerWithoutFused(Rule):
     wants = wants(methods={"step"})
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.LOW
+    since = TorchVersion(2, 0)
     preview = True
 
     fires = (
