@@ -26,6 +26,16 @@ def method(name: str) -> str:
 
 PLACES = {
     "module level": ("«here()»", "once", "at module level"),
+    "once an epoch, after a loop over a progress bar": (
+        "for epoch in range(9):\n    for i, batch in pbar:\n        scaler.step(optimizer)\n    «here()»",
+        "epoch",
+        "in the epoch loop",
+    ),
+    "a progress bar over epochs": (
+        "for epoch in pbar:\n    «here()»\n    for batch in loader:\n        step(batch)",
+        "epoch",
+        "in the epoch loop",
+    ),
     "a training loop": (in_loop("«here()»"), "step", "in the training loop"),
     "a loss that is no module": (
         "class DepthLoss26:\n    def __call__(self, pred, target):\n        «here()»",
@@ -72,6 +82,18 @@ PLACES = {
         "class Photos(Dataset):\n    def cut(self, p):\n        «here()»\n        return p.unsqueeze(0)",
         "step",
         "in Photos.cut",
+    ),
+    "a method of a module that works on tensors": (
+        "class Head(nn.Module):\n    def refine(self, found):\n        «here()»\n"
+        "        best = torch.where(found['a'] == 1, found['b'], 0)\n        return torch.sum(best)",
+        "step",
+        "in Head.refine",
+    ),
+    "a method of a module that hardly works on tensors": (
+        "class Head(nn.Module):\n    def refine(self, found):\n        «here()»\n"
+        "        return torch.sum(found['a'])",
+        "unknown",
+        "in Head.refine",
     ),
     "preparing what is on the GPU": (
         "class Dispatcher:\n    def preprocess(self, ids: torch.Tensor) -> torch.Tensor:\n        «here()»",

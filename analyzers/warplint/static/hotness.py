@@ -7,13 +7,13 @@ import ast
 from warplint.source.records import dataclass
 from warplint.static import guards, roles
 from warplint.static.annotations import annotated
-from warplint.static.blocks import Block, BlockKind, Effect, FunctionOutline
+from warplint.static.blocks import Block, BlockKind, CallSite, Effect, FunctionOutline
 from warplint.static.finding import Hotness
 from warplint.static.index import Caller, Index
 from warplint.static.loops import STEP_LOOPS, LoopKind, Loops
 from warplint.static.parameters import with_defaults
 from warplint.static.role import Role
-from warplint.static.tables import frequency, function_roles, torch_methods
+from warplint.static.tables import frequency, function_roles, torch_functions, torch_methods
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import last_name
 from warplint.static.values import Kind, Value
@@ -30,6 +30,9 @@ _STEP_CLASSES = frozenset({"module", "metric", "pipeline", "optimizer"})
 
 _MODEL_CLASSES = frozenset({None, "module", "loss", "autograd function"})
 """Roles of classes whose methods that nobody calls here are run by models, as plain functions are."""
+
+_MANY_CALLS = 2
+"""Calls of functions that work on tensors, from which on a module's method is taken to be part of a step."""
 
 _DATA_KEYWORDS = frozenset({"collate_fn", "transform", "target_transform", "worker_init_fn"})
 """Arguments that take functions which prepare data."""
@@ -204,8 +207,14 @@ def _is_for_models(function: FunctionOutline, class_role: str | None) -> bool:
         return False
     if class_role not in _MODEL_CLASSES or _holds_others(annotated(function.node.returns)):
         return False
+    if class_role == roles.MODULE and sum(map(_works_with_torch, function.calls)) >= _MANY_CALLS:
+        return True
     given = {argument.arg for argument, _ in with_defaults(function.node.args)}
     return any(site.base in given and site.name in torch_methods.TENSOR_ONLY for site in function.calls)
+
+
+def _works_with_torch(site: CallSite) -> bool:
+    return site.base in {"torch", "F"} and site.name in torch_functions.TAKES_TENSOR
 
 
 def _promises_tensors(function: FunctionOutline) -> bool:

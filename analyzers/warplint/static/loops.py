@@ -136,9 +136,13 @@ def _counts(node: ast.AST) -> bool:
 
 
 def _iterates_loader(node: ast.AST) -> bool:
-    return isinstance(node, ast.For | ast.AsyncFor) and any(
-        frequency.LOADER.fullmatch(last_name(inner)) for inner in _wrapped(node.iter)
-    )
+    if not isinstance(node, ast.For | ast.AsyncFor):
+        return False
+    names = [last_name(inner) for inner in _wrapped(node.iter)]
+    if any(map(frequency.LOADER.fullmatch, names)):
+        return True
+    counts = isinstance(node.target, ast.Name) and frequency.COUNTER.fullmatch(node.target.id)
+    return not counts and any(map(frequency.PROGRESS.fullmatch, names))
 
 
 def _wrapped(iterated: ast.expr) -> Iterator[ast.expr]:

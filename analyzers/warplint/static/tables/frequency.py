@@ -20,6 +20,9 @@ LOADER = Pattern(
 )
 """What a loop over batches iterates."""
 
+PROGRESS = Pattern(r"pbar|(\w+_)?(progress(_?bar)?|tepoch|tbar|prog_bar)")
+"""Names of progress bars, which go over batches unless they count."""
+
 WRAPPERS = words(
     """
     MpDeviceLoader auto_tqdm chain cycle enumerate islice iter log_every notebook_tqdm per_device_loader

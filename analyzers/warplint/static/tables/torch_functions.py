@@ -52,7 +52,7 @@ TAKES_TENSOR = words(
     leaky_relu linear log log_softmax logsumexp masked_select matmul max_pool2d mean median mse_loss
     multinomial nll_loss nonzero norm ones_like one_hot permute rand_like randn_like relu repeat_interleave
     reshape round rsqrt scatter sigmoid silu sin smooth_l1_loss softmax softplus sort sqrt square squeeze std
-    sum tanh topk transpose tril triu unbind unique unsqueeze var zeros_like
+    sum tanh topk transpose tril triu unbind unique unsqueeze var where zeros_like
     """
 )
 """Functions of ``torch`` and ``torch.nn.functional`` whose first argument can only be a tensor."""
