@@ -26,7 +26,9 @@ class MemoryCleanedEachStep(Rule):
     that memory is out, PyTorch empties the cache itself. `gc.collect()` looks at every object of the program,
     and the host queues no work meanwhile; it frees only what refers to itself in a circle, while tensors are
     freed as soon as nothing refers to them. Reported elsewhere: 250 steps took 108 s with both in each step,
-    65 s without collecting, 45 s without either; the peak then was 23.5 GB instead of 19.3 GB.
+    65 s without collecting, 45 s without either; the peak then was 23.5 GB instead of 19.3 GB. Measured on an
+    H200 with torch 2.11: a step of eight convolution blocks took 7.6 ms, 12.3 ms with the cache emptied after
+    it, and 152 ms with `gc.collect()` after it.
 
     ## When it stays silent
 
@@ -44,6 +46,7 @@ class MemoryCleanedEachStep(Rule):
     ## Sources
 
     - CUDA semantics, "Memory management", and the Python documentation of `gc`
+    - measured on an H200, torch 2.11: what advice gains
     - huggingface/peft#2894: less often, with times and peak memory
     - huggingface/transformers#31372: slower training with it, taken out again
     - pytorch/torchtitan#148: collecting at a fixed interval, on many ranks
@@ -53,7 +56,7 @@ class MemoryCleanedEachStep(Rule):
     name = "memory-cleaned-each-step"
     wants = wants(methods={"empty_cache"}, calls={"gc.collect"})
     proof = Signature(At.LINE, Metric.WAIT)
-    risk = Risk.MEDIUM
+    risk = Risk.HIGH
 
     fires = (
         Example(

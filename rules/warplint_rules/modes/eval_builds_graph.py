@@ -23,8 +23,9 @@ class EvaluationBuildsGraph(Rule):
     `model.eval()` changes dropout and batch normalisation only. Autograd still records every operation and
     keeps what the backward pass would need: evaluation takes about as much memory as training, batches must
     be smaller than they could be, and what is collected over the loop (`total += loss`) keeps the graphs of
-    all its batches. Repositories that fixed it did so because validation ran out of memory. Time is lost to
-    recording as well, but little where the GPU is busy.
+    all its batches. Measured on an H200 with torch 2.11: evaluating eight convolution blocks took 875 MB with
+    gradients on and 207 MB without, in the same time; a hundred small losses added up held 420 MB, and 9 MB
+    detached. Repositories that fixed it did so because validation ran out of memory.
 
     ## When it stays silent
 
@@ -43,6 +44,7 @@ class EvaluationBuildsGraph(Rule):
 
     - PyTorch performance tuning guide, "Disable gradient calculation for validation or inference"
     - PyTorch notes, "Autograd mechanics": `eval()` is independent of grad modes
+    - measured on an H200, torch 2.11: what advice gains
     - OpenNMT/OpenNMT-py#1141, hszhao/semseg#60, mapbox/robosat#109: validation ran out of memory
     """
 
