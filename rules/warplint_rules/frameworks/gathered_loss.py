@@ -108,7 +108,9 @@ accelerator = Accelerator()
 
 def train(model, optimizer, loader, index):
     for batch in loader:
-        features = accelerator.gather(model(batch))
+        num_losses = accelerator.gather(batch["mask"].sum())
+        count = accelerator.gather(num_losses).sum()
+        features = accelerator.gather(model(batch)) / count
         loss = features.gather(0, index).mean()
         accelerator.backward(loss)
         optimizer.step()
@@ -121,7 +123,7 @@ def train(model, optimizer, loader, index):
         if "accelerator" not in last_name(node.func.value).lower() or not node.args:
             return None
         names = [part.id for part in ast.walk(node.args[0]) if isinstance(part, ast.Name)]
-        if not any("loss" in name for name in names) or facts.hotness(node) is not Hotness.STEP:
+        if not any(map(_is_a_loss, names)) or facts.hotness(node) is not Hotness.STEP:
             return None
         function = facts.function(node)
         if function is not None and function.role is Role.EVALUATE:
@@ -135,6 +137,11 @@ def train(model, optimizer, loader, index):
             "log. Sum the loss on each GPU and gather the sum every N steps.",
             Confidence.CERTAIN,
         )
+
+
+def _is_a_loss(name: str) -> bool:
+    """Whether a name stands for a loss, and not for how many there are or which count."""
+    return "loss" in name and not name.startswith(("num_", "n_", "count")) and "mask" not in name
 
 
 def _is_backward(node: ast.AST) -> bool:

@@ -49,7 +49,6 @@ class TransformersAdamW(Rule):
     wants = wants(calls=["transformers.AdamW", "transformers.optimization.AdamW"])
     proof = Signature(At.STEP, Metric.KERNELS)
     risk = Risk.MEDIUM
-    preview = True
 
     fires = (
         Example(

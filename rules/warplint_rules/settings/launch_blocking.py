@@ -23,8 +23,8 @@ class LaunchBlockingLeftOn(Rule):
     ## When it stays silent
 
     - behind a condition (`if args.debug:`), for a value that is a variable, and for `"0"`;
-    - in functions and files that are named for debugging, tests or reproducible runs, and where
-      deterministic algorithms are asked for as well.
+    - in functions and files that are named for debugging, tests or reproducible runs. Deterministic
+      algorithms alone need no blocking launches since CUDA 10.2.
 
     ## Fix safety
 
@@ -34,7 +34,7 @@ class LaunchBlockingLeftOn(Rule):
 
     - CUDA C++ Programming Guide, "Asynchronous Concurrent Execution": "should not be used as a way to make
       production software run reliably"
-    - PyTorch documentation, "CUDA semantics", "Asynchronous execution"
+    - PyTorch documentation, "CUDA semantics", "Asynchronous execution", and "Reproducibility"
     """
 
     code = "WL532"
@@ -103,7 +103,7 @@ def enable_full_determinism(seed):
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         if value_set(node, VARIABLE, facts) not in {"1", "2", "True", "true"}:
             return None
-        if is_asked_for(node, facts) or facts.is_called("use_deterministic_algorithms"):
+        if is_asked_for(node, facts):
             return None
         return Verdict(
             node,
