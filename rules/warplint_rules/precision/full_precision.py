@@ -2,26 +2,11 @@ from __future__ import annotations
 
 import ast
 
-from warplint.static.facts import Facts, Role
-from warplint.static.finding import Confidence, Hotness, Severity
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint.static.tables import frequency
-from warplint.static.tree import last_name
-from warplint.static.values import Kind, Place
+from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Severity
+from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, TorchVersion, Verdict, wants
 from warplint_rules._text import short
-
-SCRIPT = r"__name__\s*==\s*[\"']__main__"
-MATRIX_MODELS = r"(?i)transformer|multihead|attention|bert|gpt|llama|\bvit|from_pretrained"
-"""Models that spend their time in matrix products. cuDNN's convolutions use TF32 by default."""
-GRAPHS = r"torch_geometric|\bdgl\b|(?i:graph|\bgat\b)"
-"""Attention over graphs is gathering and scattering, and its matrices are small."""
-NO_TRAINING = {Role.EVALUATE, Role.GENERATE}
-CHOSEN = (
-    r"(?i)autocast|tf32|matmul_precision|fp32_precision|gradscaler|bfloat16|float16|\bhalf\b|mixed_?precision"
-    r"|fp16|bf16|float64|\.double\(|\baccelerate\b|\bAccelerator\(|deepspeed|lightning|fabric|\bapex\b|Trainer\("
-    r"|deterministic|torch_?dtype"
-)
-"""What a file mentions that chooses the precision, or has it chosen by a framework."""
+from warplint_rules.precision._training_script import MATRIX_MODELS, moves_model_of_script
 
 
 class FullPrecisionMatmul(Rule):
@@ -60,6 +45,7 @@ class FullPrecisionMatmul(Rule):
     wants = wants(methods={"to", "cuda"})
     proof = Signature(At.STEP, Metric.WAIT)
     risk = Risk.HIGH
+    since = TorchVersion(1, 12)
     severity = Severity.INFO
 
     fires = (
@@ -167,14 +153,7 @@ def fit(transformer, loader, optimizer):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if facts.hotness(node) is Hotness.STEP or not _is_model(node.func.value, facts):
-            return None
-        if not _goes_to_gpu(node, facts) or not facts.is_called("backward"):
-            return None
-        if facts.mentions(CHOSEN) or facts.mentions(GRAPHS) or not facts.mentions(MATRIX_MODELS):
-            return None
-        function = facts.function(node)
-        if function is not None and (function.role in NO_TRAINING or not facts.mentions(SCRIPT)):
+        if not moves_model_of_script(node, facts) or not facts.mentions(MATRIX_MODELS):
             return None
         return Verdict(
             node,
@@ -182,24 +161,3 @@ def fit(transformer, loader, optimizer):
             'tensor cores. `torch.set_float32_matmul_precision("high")` at the start lets it use TF32.',
             Confidence.LIKELY,
         )
-
-
-def _is_model(node: ast.expr, facts: Facts) -> bool:
-    """Whether an expression is a model: not a single layer or loss of PyTorch, nor a part moving itself."""
-    if isinstance(node, ast.Name) and node.id == "self":
-        return False
-    value = facts.value(node)
-    if value.kind is Kind.MODULE:
-        return value.qualified is None or not value.qualified.startswith("torch.nn.")
-    is_named = frequency.MODEL.fullmatch(last_name(node)) is not None
-    return value.kind is Kind.UNKNOWN and is_named and not isinstance(node, ast.Subscript)
-
-
-def _goes_to_gpu(call: ast.Call, facts: Facts) -> bool:
-    if last_name(call.func) == "cuda":
-        return True
-    moved = facts.value(call)
-    if moved.kind is Kind.MODULE:
-        return moved.place in (Place.ACCELERATOR, Place.LIKELY_ACCELERATOR)
-    given = [facts.value(argument) for argument in call.args]
-    return any(value.kind is Kind.DEVICE and value.place is not Place.CPU for value in given)
