@@ -170,7 +170,8 @@ class Trainer:
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
         read = _read(node)
-        if read is None or logging_call(node, facts) is None or not runs_each_step(node, facts):
+        # How often the place runs is known at once; what is around a node is only worked out when asked.
+        if read is None or not runs_each_step(node, facts) or logging_call(node, facts) is None:
             return None
         value = facts.value(read)
         is_known = value.kind is Kind.TENSOR and value.place is not Place.CPU

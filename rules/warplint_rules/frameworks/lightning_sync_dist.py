@@ -87,11 +87,11 @@ class Net(L.LightningModule):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        function = facts.function(node)
-        if not is_logging(node) or function is None or function.name != "training_step":
-            return None
         synced, each_step = keyword(node, "sync_dist"), keyword(node, "on_step")
-        if not _is_true(synced) or not (each_step is None or _is_true(each_step)):
+        if not is_logging(node) or not _is_true(synced) or not (each_step is None or _is_true(each_step)):
+            return None
+        function = facts.function(node)
+        if function is None or function.name != "training_step":
             return None
         if not runs_each_step(node, facts) or lightning_class(node, facts) is None:
             return None
