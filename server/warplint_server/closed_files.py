@@ -59,12 +59,13 @@ def framed(value: object) -> bytes:
 
 def answers(request: Request) -> Iterator[Answer | Problem]:
     """An answer for each file, in the order of their names."""
-    from warplint.project.batch import Work, check_item
+    from warplint.project.batch import Work, check_item, forget
     from warplint.project.config import ConfigError
     from warplint.project.document import NOTEBOOK
     from warplint.project.files import Configs, find_files
     from warplint.project.torch_target import TorchTargets, installed_for
 
+    forget()
     for folder, interpreter in request.folders:
         targets = TorchTargets(None if interpreter is None else installed_for(interpreter))
         try:

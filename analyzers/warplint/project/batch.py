@@ -295,6 +295,11 @@ def _engine(config: Config, timed: bool = False, packs: bool = True) -> Engine:
     return Engine(config.root, config, unused=True, timed=timed, packs=packs, once=True)
 
 
+def forget() -> None:
+    """Take every file as new from now on, also those that others import: for who goes on after a run."""
+    _engine.cache_clear()
+
+
 def _start_worker() -> None:
     import signal  # It costs start-up, and only workers need it.
 
