@@ -19,7 +19,7 @@ from warplint.static.rule import (
 from warplint.static.values import Kind
 from warplint_rules._calls import argument
 from warplint_rules.attention._alternatives import is_one_of_several
-from warplint_rules.attention._products import Product, scores_behind, weighted_sums
+from warplint_rules.attention._products import SWAPS, Product, scores_behind, weighted_sums
 
 MODULES = {"attend", "attn_softmax", "softmax", "sm"}
 """Attributes that hold a softmax module."""
@@ -105,7 +105,7 @@ class Window(nn.Module):
 
     def forward(self, qkv):
         q, k, v = qkv.unbind(0)
-        weights = torch.einsum("bhqd,bhkd->bhqk", q, k)
+        weights = torch.einsum("bhqd,bhkd->bhqk", q.reshape(-1, self.heads, 49, 32), k)
         weights = weights + self.bias
         weights = «self.softmax(weights)»
         return torch.einsum("bhqk,bhkd->bhqd", weights, v)
@@ -260,15 +260,18 @@ def _dimension(call: ast.Call, facts: Facts) -> object:
 
 
 def _has_own_keys(product: Product) -> bool:
-    """Whether one side is a table of the module's own."""
-    return any(
-        isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
-        for operand in product.operands
-        for part in ast.walk(operand)
-        if not isinstance(part, ast.Call) and not _is_called(part, operand)
-    )
+    """Whether one side is a table of the module's own, at most turned round or repeated."""
+    return any(isinstance(_laid_out(operand), ast.Attribute) for operand in product.operands)
 
 
-def _is_called(node: ast.AST, within: ast.expr) -> bool:
-    calls = (part for part in ast.walk(within) if isinstance(part, ast.Call))
-    return any(node is call.func for call in calls)
+def _laid_out(operand: ast.expr) -> ast.expr:
+    """What is multiplied, before it was brought into shape."""
+    while True:
+        if isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
+            operand = operand.func.value
+        elif isinstance(operand, ast.Subscript) or (
+            isinstance(operand, ast.Attribute) and operand.attr in SWAPS
+        ):
+            operand = operand.value
+        else:
+            return operand
