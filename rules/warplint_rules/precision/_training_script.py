@@ -27,14 +27,15 @@ NO_TRAINING = {Role.EVALUATE, Role.GENERATE}
 def moves_model_of_script(call: ast.Call, facts: Facts) -> bool:
     """Whether a call moves a model to the GPU, in a script that trains and says nothing of precision."""
     assert isinstance(call.func, ast.Attribute), "a move is a method"
-    if facts.hotness(call) is Hotness.STEP or not _is_model(call.func.value, facts):
-        return False
-    if not _goes_to_gpu(call, facts) or not facts.is_called("backward"):
-        return False
-    if facts.mentions(CHOSEN) or facts.mentions(GRAPHS):
+    # What holds for the whole file is asked first: it spares most files the rest.
+    if not facts.is_called("backward") or facts.mentions(CHOSEN) or facts.mentions(GRAPHS):
         return False
     function = facts.function(call)
-    return function is None or (function.role not in NO_TRAINING and facts.mentions(SCRIPT))
+    if function is not None and (function.role in NO_TRAINING or not facts.mentions(SCRIPT)):
+        return False
+    if facts.hotness(call) is Hotness.STEP:
+        return False
+    return _is_model(call.func.value, facts) and _goes_to_gpu(call, facts)
 
 
 def _is_model(node: ast.expr, facts: Facts) -> bool:
