@@ -151,7 +151,9 @@ class Layer(nn.Module):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if has_unpacking(node) or argument(node, NEED_WEIGHTS, "need_weights") is not None:
+        if not facts.is_called("MultiheadAttention") or has_unpacking(node):
+            return None
+        if argument(node, NEED_WEIGHTS, "need_weights") is not None:
             return None
         if facts.value(node.func).qualified != ATTENTION or facts.hotness(node) is not Hotness.STEP:
             return None
