@@ -121,7 +121,9 @@ class Abroad:
         part = self._parts.get((path, name))
         if part is None:
             rests_on = {path}
-            index = Index(module.part(name), lambda base: self._role_named(path, base, rests_on))
+            index = Index(
+                module.part(name, FUNCTIONS_DEEP), lambda base: self._role_named(path, base, rests_on)
+            )
             part = self._parts[path, name] = _Part(index, rests_on)
         return part
 
@@ -281,9 +283,6 @@ class View:
 
     def returned(self, function: str, given: Handed) -> Value:
         """What a function gives for arguments like these."""
-        outline = self.function(function)
-        if outline is None or _lines(outline) > LONGEST_LINES:
-            return UNKNOWN
         return (
             self._told(
                 "returned", function, given, lambda knowledge, name: knowledge.returned_for(name, given)
@@ -326,7 +325,7 @@ class View:
             if part is None:
                 return None
             view = View(self._abroad, path, self._files_left - 1)
-            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP, attributes)
+            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP, LONGEST_LINES, attributes)
             answer = find(knowledge, domain.THIS_FILE + ".".join(filter(None, [name, attribute])))
             rests_on |= view.reads | part.reads | seen.reads
             return answer
@@ -336,10 +335,6 @@ class View:
             return self._abroad.ask(question, self.reads, ask, None)
         except RecursionError:
             return None
-
-
-def _lines(function: FunctionOutline) -> int:
-    return (function.node.end_lineno or 0) - function.node.lineno
 
 
 @lru_cache(maxsize=4096)

@@ -65,7 +65,8 @@ class Knowledge(Asking):
     """Answers about one version of a module.
 
     ``others`` are the project's other files, where they are to be looked at. ``attributes`` tells what
-    instances of a class are given, where that is known already.
+    instances of a class are given, where that is known already. Functions of more than ``longest_lines`` are
+    not followed.
     """
 
     def __init__(
@@ -73,12 +74,14 @@ class Knowledge(Asking):
         index: Index,
         others: View | None = None,
         functions_deep: int = FUNCTIONS_DEEP,
+        longest_lines: int | None = None,
         attributes: Callable[[str], Mapping[str, Value] | None] = lambda owner: None,
     ) -> None:
         super().__init__(functions_deep)
         self.index = index
         self._others = others
         self._given_attributes = attributes
+        self._longest_lines = longest_lines
 
     @property
     def _heat(self) -> HotnessMap:
@@ -263,6 +266,8 @@ class Knowledge(Asking):
         return unit
 
     def _unit(self, outermost: FunctionOutline | None) -> Unit | None:
+        if outermost is not None and self._is_too_long(outermost):
+            return None
         # Much rests on what constructors set.
         further = 1 if outermost is not None and is_construction(outermost) else 0
         with self.working(outermost, further) as may_run:
@@ -272,6 +277,10 @@ class Knowledge(Asking):
                 unit = self._run(outermost, None) if outermost is not None else self._run_module()
         unit.asked = asked
         return unit
+
+    def _is_too_long(self, function: FunctionOutline) -> bool:
+        lines = (function.node.end_lineno or 0) - function.node.lineno
+        return self._longest_lines is not None and lines > self._longest_lines
 
     def _run(self, function: FunctionOutline, given: Mapping[str, Value] | None) -> Unit:
         """Evaluate a function; ``given`` is what one call hands it, else all calls in the file count."""
@@ -433,7 +442,7 @@ class Knowledge(Asking):
     @question
     def _returned(self, function: str, given: Handed) -> Value:
         outline = self._function(function)
-        if outline is None:
+        if outline is None or self._is_too_long(outline):
             return UNKNOWN
         with self.working(outline) as may_run:
             if not may_run:

@@ -91,17 +91,20 @@ class Module:
             return self._placed(numbers)
         return [*self._placed([]), *(Placed(Chunk(text), 0, 1) for text in outlines if text is not None)]
 
-    def part(self, name: str) -> list[Placed]:
-        """A definition with all of the module that it refers to, directly or not."""
-        found: set[str] = set()
-        waiting = [name]
-        while waiting:
-            current = waiting.pop()
-            if current not in found and current in self._named:
-                found.add(current)
-                for number in self._named[current]:
-                    waiting += self._mentions(number)
-        return self._placed([number for each in found for number in self._named[each]])
+    def part(self, name: str, deep: int) -> list[Placed]:
+        """A definition with what it refers to in the module, and what that refers to, so many times over."""
+        found = {name}
+        reached = [name]
+        for _ in range(deep):
+            reached = [
+                mentioned
+                for each in reached
+                for number in self._named.get(each, ())
+                for mentioned in self._mentions(number)
+                if mentioned not in found
+            ]
+            found.update(reached)
+        return self._placed([number for each in found for number in self._named.get(each, ())])
 
     def _mentions(self, number: int) -> list[str]:
         if number not in self._mentioned:
