@@ -154,6 +154,8 @@ SCRIPT = {
     "the content of anything": ("«g.data.double()»", "tensor"),
     "the text of anything": ("«g.data.split()»", "unknown"),
     "shown by a function of torch": ("a = f()\nb = torch.sum(a)\n«a»", "tensor"),
+    "handed to a function of torch": ("torch.nonzero(«found['a'] == 1»)", "tensor"),
+    "handed to a function of torch that takes numbers too": ("torch.zeros(«found['a']»)", "unknown"),
     "shown by nothing": ("a = f()\nb = torch.sum(c)\n«a»", "unknown"),
     "refused by a check": (
         "v = torch.ones(3)\nif isinstance(v, torch.Tensor):\n    v = None\nelse:\n    «v»",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warplint.static import domain, moves, tensor_methods, torch_calls
 from warplint.static.arguments import Given
-from warplint.static.tables import frequency, naming, python, torch_methods
+from warplint.static.tables import frequency, naming, python, torch_functions, torch_methods
 from warplint.static.tree import last_name
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
@@ -52,6 +52,7 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
             if called.constant == domain.CLASS:
                 return evaluator.world.instance(called.qualified)
             return evaluator.world.returned(f"{called.qualified}.__call__", node, evaluator.values)
+        given = _with_tensor(evaluator, node, called.qualified, given)
         found = torch_calls.result(evaluator, called.qualified, given)
         if found is not None:
             return found
@@ -64,6 +65,19 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
     if called.qualified is None and given.tensors and _is_likely_module(evaluator, node.func, name):
         return _run_module(evaluator, Value(Kind.MODULE), given)
     return UNKNOWN
+
+
+def _with_tensor(evaluator: Evaluator, node: ast.Call, called: str, given: Given) -> Given:
+    """The arguments, of which the first is a tensor where a function takes nothing else."""
+    space, _, name = called.rpartition(".")
+    is_taker = space in torch_functions.TAKING_SPACES and name in torch_functions.TAKES_TENSOR
+    if not is_taker or not node.args:
+        return given
+    first = evaluator.values[node.args[0]]
+    if first.kind is not Kind.UNKNOWN or first.qualified is not None or isinstance(node.args[0], ast.Starred):
+        return given
+    evaluator.values[node.args[0]] = evaluator.placed(domain.tensor())
+    return Given(node, evaluator.values)
 
 
 def _is_likely_module(evaluator: Evaluator, function: ast.expr, name: str) -> bool:

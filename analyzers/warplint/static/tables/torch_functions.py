@@ -44,6 +44,7 @@ NOT_TENSORS = tuple(
 )
 """Beginnings of names whose results are no tensors, or not known to be."""
 
+TAKING_SPACES = words("torch torch.nn.functional")
 TAKES_TENSOR = words(
     """
     abs addmm amax amin argmax argmin argsort baddbmm bincount bmm clamp clone cos cosine_similarity
