@@ -79,6 +79,12 @@ def test_without_eq_each_is_itself_alone() -> None:
         node.parent  # noqa: B018
 
 
+def test_a_record_that_holds_itself_is_printed() -> None:
+    node = Node("root")
+    node.parent = node
+    assert repr(node) == "Node(name='root', parent=...)"
+
+
 def test_copies_and_pickles_are_equal() -> None:
     point = Point(1, 2, ["a"])
     assert pickle.loads(pickle.dumps(point)) == point

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def _compiled(cls: type[Any], fields: dict[str, Field]) -> Any:
     return scope["__init__"]
 
 
+@recursive_repr()
 def _repr(self: Any) -> str:
     values = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
     return f"{type(self).__qualname__}({values})"

@@ -181,6 +181,7 @@ class Chunk:
     def __init__(self, text: str) -> None:
         self.text = text
         self.fault: Fault | None = None
+        self._mentioned: dict[str, bool] = {}
         self.tree = ast.Module([], [])
         try:
             self.tree = ast.parse(text)
@@ -195,6 +196,12 @@ class Chunk:
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Each node's parent, within this piece."""
         return parents_of(self.tree)
+
+    def mentions(self, pattern: str) -> bool:
+        """Whether a pattern is found in the text, which is searched once."""
+        if pattern not in self._mentioned:
+            self._mentioned[pattern] = re.search(pattern, self.text) is not None
+        return self._mentioned[pattern]
 
     @cached_property
     def outline(self) -> Outline:

@@ -76,6 +76,16 @@ class Index:
                 self._derived.setdefault(base, []).append(owner)
 
     @cached_property
+    def called_names(self) -> frozenset[str]:
+        """The last names of all that is called."""
+        return frozenset(site.name for site in self.calls)
+
+    @cached_property
+    def given_keywords(self) -> frozenset[str | None]:
+        """The names of all keyword arguments; None among them is a dictionary that is spread."""
+        return frozenset(word.arg for site in self.calls for word in site.node.keywords)
+
+    @cached_property
     def stars(self) -> tuple[str, ...]:
         found = (item for item in self.imports if item.alias == "*" and item.function is None)
         return tuple(item.target.removesuffix("*") for item in reversed(list(found)))

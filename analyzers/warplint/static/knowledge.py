@@ -7,7 +7,6 @@ follow from the other files, and are compared when this one is looked at again.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -144,24 +143,17 @@ class Knowledge(Asking):
     @fact
     def is_called(self, name: str) -> bool:
         """Whether the file calls something of this last name anywhere."""
-        return any(site.name == name for placed in self.index.chunks for site in placed.chunk.outline.calls)
+        return name in self.index.called_names
 
     @fact
     def is_given(self, keyword: str) -> bool:
         """Whether some call in the file is handed a keyword argument of this name."""
-        return any(
-            word.arg == keyword
-            for placed in self.index.chunks
-            for site in placed.chunk.outline.calls
-            if not site.handed_over
-            for word in site.node.keywords
-        )
+        return keyword in self.index.given_keywords
 
     @fact
     def mentions(self, pattern: str) -> bool:
         """Whether a pattern is found anywhere in the file's text, its comments included."""
-        sought = re.compile(pattern)
-        return any(sought.search(placed.chunk.text) for placed in self.index.chunks)
+        return any(placed.chunk.mentions(pattern) for placed in self.index.chunks)
 
     @fact
     def class_node(self, qualified: str) -> ast.ClassDef | None:

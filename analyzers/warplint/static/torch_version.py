@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import total_ordering
 
 from warplint.source.records import dataclass
 
 _NUMBERS = re.compile(r"[vV]?(?P<major>\d+)(?:\.(?P<minor>\d+))?(?![\d!])")
 
 
-@total_ordering
 @dataclass(frozen=True, slots=True, order=True)
 class TorchVersion:
     """A release of torch. Patches change nothing that a rule looks at, and are not told apart."""
