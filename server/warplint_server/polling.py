@@ -9,6 +9,7 @@ from threading import Thread
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
 from warplint.project.root import PYPROJECT, folders_above
+from warplint.project.torch_bounds import FILES
 
 
 class Poller:
@@ -42,6 +43,8 @@ def _stamps(root: Path) -> dict[Path, int]:
 def _files(root: Path) -> Iterator[Path]:
     for folder in folders_above(root):
         yield folder / PYPROJECT
+    for pattern in FILES:
+        yield from root.glob(pattern)
     try:
         captures = list((root / CAPTURES_DIRECTORY).iterdir())
     except OSError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from lsprotocol import types
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
-from warplint.project.root import PYPROJECT
+from warplint.project.torch_bounds import may_bound
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
 from warplint_server.document import LONGEST_PAUSES, Document, Results
@@ -212,8 +212,8 @@ class Session:
         """A file was written, made or taken away; from any thread, and any file."""
         if path.name == MANIFEST and path.parent.parent.name == CAPTURES_DIRECTORY:
             self._soon(self._look, path.parent.parent.parent)
-        elif path.name == PYPROJECT:
-            self._soon(self._reload, path.parent)
+        elif may_bound(path.name):
+            self._soon(self._reload, path)
 
     def _soon(self, function: Callable[..., object], *arguments: object) -> None:
         # The loop is closed once the client has left, while threads may still be at work.
@@ -255,13 +255,13 @@ class Session:
             project.looked_for_captures = True
             self._redraw(project)
 
-    def _reload(self, folder: Path) -> None:
-        """Read configurations anew that may come from this folder; once, though several tell of a change."""
-        written = written_ns(folder / PYPROJECT)
-        if folder in self._reloaded and self._reloaded[folder] == written:
+    def _reload(self, path: Path) -> None:
+        """Read configurations anew that may rest on this file; once, though several tell of a change."""
+        written = written_ns(path)
+        if path in self._reloaded and self._reloaded[path] == written:
             return
-        self._reloaded[folder] = written
-        for project in self.workspace.close(folder):
+        self._reloaded[path] = written
+        for project in self.workspace.close(path.parent):
             self._renew(project)
 
     def _renew(self, project: Project) -> None:

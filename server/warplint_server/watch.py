@@ -16,7 +16,7 @@ from pygls.capabilities import get_capability
 from pygls.uris import from_fs_path, to_fs_path
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
-from warplint.project.root import PYPROJECT
+from warplint.project.torch_bounds import FILES
 from warplint_server.polling import Poller
 from warplint_server.server import WarplintServer
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL_S = 2.0
-WATCHED = (f"{CAPTURES_DIRECTORY}/*/{MANIFEST}", PYPROJECT)
+WATCHED = (f"{CAPTURES_DIRECTORY}/*/{MANIFEST}", *FILES)
 
 
 def files_changed(server: WarplintServer, params: types.DidChangeWatchedFilesParams) -> None:

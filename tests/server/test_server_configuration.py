@@ -98,6 +98,15 @@ async def test_a_pack_that_cannot_be_imported_leaves_the_other_rules(project: Pa
     assert "cannot be imported" in said
 
 
+async def test_a_changed_requirement_of_torch_is_taken_over(project: Path, session: Editor) -> None:
+    (project / "requirements.txt").write_text("torch>=2.8\n")
+    uri = session.open(project / "model.py", MASKED)
+    (found,) = await session.diagnostics(uri)
+    assert found.code == "WL102"
+    (project / "requirements.txt").write_text("torch>=2.9\n")
+    await session.until(lambda: not session.shown(uri))
+
+
 async def test_the_torch_of_the_interpreter_that_runs_the_programs_counts(project: Path) -> None:
     for version in ("2.8.0", "2.9.1"):
         packages = project / version / "lib/python3.11/site-packages"

@@ -8,33 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from warplint.project.root import PYPROJECT
 from warplint.static.torch_version import TorchVersion
 
+FILES = (PYPROJECT, "setup.cfg", "setup.py", "requirements*.txt", "environment.yml", "environment.yaml")
 LAST_OF_MAJOR = {1: 13}
 """The last minor release of each major one that is complete."""
 
-REQUIREMENT = re.compile(
-    r"""
-    (?:[\w.-]+::)?              # conda's channel
-    (?:torch|pytorch)           # the package on PyPI and on conda's channels
-    (?:\s*\[[^\]]*\])?          # extras
-    \s*(?P<rest>[(<>=!~@^].*)
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
-CLAUSE = re.compile(r"(?P<operator>===|==|~=|>=|<=|!=|>|<|\^|~|=)\s*(?P<version>\d[\w.*+!-]*)")
-IN_WHEEL = re.compile(r"\btorch-(?P<version>\d[\w.]*)")
-PATCH = re.compile(r"\d+\.\d+\.0*[1-9]")
+# Compiled when a file speaks of torch, and of lower case: that is most of what these cost.
+REQUIREMENT = r"(?:[\w.-]+::)?(?:torch|pytorch)(?:\s*\[[^\]]*\])?\s*(?P<rest>[(<>=!~@^].*)"
+"""The package as it is called on PyPI and on conda's channels, perhaps with the channel or with extras."""
+CLAUSE = r"(?P<operator>===|==|~=|>=|<=|!=|>|<|\^|~|=)\s*(?P<version>\d[\w.*+!-]*)"
+IN_WHEEL = r"\btorch-(?P<version>\d[\w.]*)"
+PATCH = r"\d+\.\d+\.0*[1-9]"
 LOWER = frozenset({"==", "===", "=", "~=", "~", "^", ">=", ">"})
 
-COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
-QUOTED = re.compile(r"""(["'])(?P<text>(?:py)?torch[^"'\n]*(?:(?!\1)["'][^"'\n]*)*)\1""", re.IGNORECASE)
-NAMED = re.compile(r"^[ \t]*[\"']?(?:py)?torch[\"']?[ \t]*=[ \t]*(?P<value>\[[^\]]*\]|[^\n]*)", re.MULTILINE)
+COMMENT = r"(?m)^\s*#.*$"
+QUOTED = r"""(["'])(?P<text>(?:py)?torch[^"'\n]*(?:(?!\1)["'][^"'\n]*)*)\1"""
+NAMED = r"(?m)^[ \t]*[\"']?(?:py)?torch[\"']?[ \t]*=[ \t]*(?P<value>\[[^\]]*\]|[^\n]*)"
 """``torch = "^2.1"`` and ``torch = {version = "^2.1"}``, as Poetry and pixi have them, also in lists."""
-VERSION = re.compile(r"""(?:\A|\bversion[ \t]*=)[ \t]*["'](?P<version>[^"']*)["']""")
+VERSION = r"""(?:\A|\bversion[ \t]*=)[ \t]*["'](?P<version>[^"']*)["']"""
 
 
 def bound_in(folder: Path) -> tuple[TorchVersion, str] | None:
@@ -58,16 +54,16 @@ def lowest(requirements: Iterable[str]) -> TorchVersion | None:
 
 def _bounds(requirement: str) -> tuple[TorchVersion | None, TorchVersion | None]:
     """The oldest and the newest torch that one requirement allows; None for what it leaves open."""
-    match = REQUIREMENT.fullmatch(requirement.strip())
+    match = re.fullmatch(REQUIREMENT, requirement.strip(), re.DOTALL)
     if match is None:
         return None, None
     if match["rest"].startswith("@"):
-        wheel = IN_WHEEL.search(match["rest"])
+        wheel = re.search(IN_WHEEL, match["rest"])
         return (None if wheel is None else TorchVersion.parse(wheel["version"])), None
     lower: list[TorchVersion] = []
     upper: list[TorchVersion] = []
     # What follows a semicolon says when it is needed, not what.
-    for clause in CLAUSE.finditer(re.split("[;#]", match["rest"])[0]):
+    for clause in re.finditer(CLAUSE, re.split("[;#]", match["rest"])[0]):
         version = TorchVersion.parse(clause["version"])
         if version is None:
             continue
@@ -84,12 +80,17 @@ def _bounds(requirement: str) -> tuple[TorchVersion | None, TorchVersion | None]
 
 def _before(text: str, version: TorchVersion) -> TorchVersion | None:
     """The newest release below a version; None where that is not settled yet."""
-    if PATCH.match(text):
+    if re.match(PATCH, text):
         return version
     if version.minor:
         return TorchVersion(version.major, version.minor - 1)
     last = LAST_OF_MAJOR.get(version.major - 1)
     return None if last is None else TorchVersion(version.major - 1, last)
+
+
+def may_bound(name: str) -> bool:
+    """Whether a file of this name may say which torch a project asks for."""
+    return any(fnmatchcase(name, pattern) for pattern in FILES)
 
 
 Reader = Callable[[str], Iterator[str]]
@@ -107,23 +108,23 @@ def _files(folder: Path) -> Iterator[tuple[Path, Reader]]:
 
 
 def _text(path: Path) -> str | None:
-    """The text of a file without its comments, if it speaks of torch."""
+    """The text of a file in lower case and without its comments, if it speaks of torch."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
-    return COMMENT.sub("", data.decode("utf-8", "replace")) if b"torch" in data else None
+    return re.sub(COMMENT, "", data.decode("utf-8", "replace").lower()) if b"torch" in data.lower() else None
 
 
 def _of_toml(text: str) -> Iterator[str]:
     yield from _quoted(text)
-    for named in NAMED.finditer(text):
-        for version in VERSION.finditer(named["value"]):
+    for named in re.finditer(NAMED, text):
+        for version in re.finditer(VERSION, named["value"]):
             yield f"torch {_compared(version['version'])}"
 
 
 def _quoted(text: str) -> Iterator[str]:
-    return (match["text"] for match in QUOTED.finditer(text))
+    return (match["text"] for match in re.finditer(QUOTED, text))
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ The configuration decides, else what the project asks for, else what is installe
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +15,8 @@ from warplint.project.torch_bounds import bound_in
 from warplint.source.records import dataclass
 from warplint.static.torch_version import NEWEST, TorchVersion
 
-METADATA = re.compile(r"torch-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info")
-"""The folder in which an installed torch says what it is: its name has the version."""
+METADATA = (".dist-info", ".egg-info")
+"""The folder in which an installed package says what it is; its name has the version."""
 
 PACKAGES = (
     "lib/python3*/site-packages",
@@ -106,7 +105,8 @@ def _installed_in(places: Iterable[Path]) -> TorchTarget | None:
         except OSError:
             continue
         for entry in entries:
-            match = METADATA.fullmatch(entry.name)
-            if match is not None and (version := TorchVersion.parse(match["version"])) is not None:
-                return TorchTarget(version, f"installed in {place}")
+            if entry.name.startswith("torch-") and entry.name.endswith(METADATA):
+                version = TorchVersion.parse(entry.name.removeprefix("torch-"))
+                if version is not None:
+                    return TorchTarget(version, f"installed in {place}")
     return None

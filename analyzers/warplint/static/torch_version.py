@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
+from itertools import takewhile
 
 from warplint.source.records import dataclass
-
-_NUMBERS = re.compile(r"[vV]?(?P<major>\d+)(?:\.(?P<minor>\d+))?(?![\d!])")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,8 +18,9 @@ class TorchVersion:
     @classmethod
     def parse(cls, text: str) -> TorchVersion | None:
         """The release in ``2.4``, ``2.4.1+cu121`` or ``2.5.0a0``; None for what is no version."""
-        match = _NUMBERS.match(text.strip())
-        return None if match is None else cls(int(match["major"]), int(match["minor"] or 0))
+        major, _, rest = text.strip().removeprefix("v").partition(".")
+        numbers = ["".join(takewhile(str.isdecimal, part)) for part in (major, rest)]
+        return cls(int(numbers[0]), int(numbers[1] or 0)) if numbers[0] else None
 
     def __str__(self) -> str:
         return "newest" if self == NEWEST else f"{self.major}.{self.minor}"
