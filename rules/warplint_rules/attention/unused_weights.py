@@ -34,7 +34,8 @@ class UnusedAttentionWeights(Rule):
     With `need_weights=True`, the default, the module computes the whole matrix of weights, one number for
     each pair of positions, and averages it over the heads. With `need_weights=False` it uses the fused
     `scaled_dot_product_attention`, which never writes that matrix to memory. Measured on an H200 with torch
-    2.11: 2.7 ms become 0.8 ms for one layer.
+    2.11, 8 sequences of 1024 positions in bfloat16: a training step of the layer is 1.4 times as fast and
+    takes a sixth of the memory.
 
     ## When it stays silent
 
@@ -51,7 +52,7 @@ class UnusedAttentionWeights(Rule):
     ## Sources
 
     - documentation of `torch.nn.MultiheadAttention`: `need_weights=False` for the best performance
-    - measured on an H200, torch 2.11
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL802"

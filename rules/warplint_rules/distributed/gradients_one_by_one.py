@@ -17,7 +17,8 @@ class GradientsOneByOne(Rule):
     Each collective costs some tens of microseconds before the first byte moves, and most gradients are small:
     a model of 300 parameters pays that 300 times a step. And nothing is sent while the backward pass still
     computes. `DistributedDataParallel` packs gradients into buckets of 25 MB and sends each as soon as it is
-    complete.
+    complete. Measured on two H200 of one machine with torch 2.11: 144 collectives instead of one take 4% of a
+    step.
 
     ## When it stays silent
 
@@ -35,6 +36,7 @@ class GradientsOneByOne(Rule):
     - documentation of `DistributedDataParallel`, `bucket_cap_mb`
     - Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020: gradient
       bucketing, and why collectives on small tensors are slow
+    - measured on two H200, torch 2.11: `bench/results/h200/distributed_gains.txt`
     """
 
     code = "WL705"
