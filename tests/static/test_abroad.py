@@ -309,3 +309,33 @@ def test_what_rules_tell_by_the_call_that_made_it_is_not_told_from_outside(tmp_p
     write(tmp_path, {"tools.py": text})
     found = value(tmp_path / "main.py", "import torch\nfrom tools import make\n«make(torch.nn.Linear(2, 3))»")
     assert described(found) == "optimizer" and found.qualified is None
+
+
+def test_bases_are_followed_through_any_number_of_files(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "first.py": "import torch\nclass First:\n    def __init__(self):\n"
+            "        self.table = torch.ones(3)\n    def make(self):\n        return torch.zeros(3)\n",
+            "second.py": "from first import First\nclass Second(First):\n    pass\n",
+            "third.py": "from second import Second\nclass Third(Second):\n    pass\n",
+        },
+    )
+    path = tmp_path / "main.py"
+    derived = "import torch\nfrom third import Third\nclass Own(Third):\n    def run(self):\n        "
+    for text in (
+        "import torch\nfrom third import Third\nthird = Third()\n«third.make()»",
+        "import torch\nfrom third import Third\nthird = Third()\n«third.table»",
+        f"{derived}return «self.make()»",
+        f"{derived}return «self.table»",
+    ):
+        assert described(value(path, text)) == "tensor cpu", text
+
+
+def test_a_package_that_hands_on_the_whole_project_is_not_searched(tmp_path: Path) -> None:
+    made = {f"pkg/m{n}.py": f"import torch\ndef f{n}():\n    return torch.ones(3)\n" for n in range(20)}
+    stars = "".join(f"from .m{n} import *\n" for n in range(20))
+    write(tmp_path, {**made, "pkg/__init__.py": stars})
+    view = Abroad(ProjectFiles()).seen_from(tmp_path / "main.py")
+    assert view.imported("pkg.f0") is None
+    assert len(view.reads) < 5

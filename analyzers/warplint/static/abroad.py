@@ -23,12 +23,14 @@ from warplint.static.modules import Defines, Module
 from warplint.static.names import canonical
 from warplint.static.values import UNKNOWN, Kind, Value
 
-FILES_DEEP = 2
-"""How many files are evaluated one through the other."""
+FILES_DEEP = 1
+"""How many files are evaluated one through the other. Names and bases are followed further."""
 FUNCTIONS_DEEP = 3
 """How many functions of one of them are followed into each other."""
 LONGEST_LINES = 150
 """A longer function is a program, and no helper whose result tells of its arguments."""
+MOST_STARS = 16
+"""A package with more ``from … import *`` lists all that a project has: to look a name up would read it all."""
 LONGEST_CHAIN = 8
 """How often a name may be handed on from file to file until it is defined."""
 
@@ -172,7 +174,7 @@ class Abroad:
         """What ``from … import *`` binds the looked-up name to."""
         assert found.path is not None, "a module was found there"
         name = found.rest[0]
-        if name.startswith("_"):
+        if name.startswith("_") or len(module.stars) > MOST_STARS:
             return None
         for star in module.stars:
             leads = self.definition(found.path, star + name, reads)
@@ -196,13 +198,38 @@ class Abroad:
         # A class that derives from itself, through an edit half done, has no role.
         return self.ask(("role", path, name), reads, find, None)
 
-    def _role_named(self, path: Path, name: str, reads: set[Path]) -> str | None:
-        """The role of a class by the name that a file has for it."""
+    def lineage(self, path: Path, name: str, reads: set[Path]) -> tuple[str, ...]:
+        """The qualified names of the classes that a class derives from, nearest first, in any file."""
+
+        def find(rests_on: set[Path]) -> tuple[str, ...]:
+            module = self.module(path, rests_on)
+            if module is None:
+                return ()
+            index = Index(module.head(name))
+            outline = index.classes.get(name)
+            found: dict[str, None] = {}
+            for base in outline.node.bases if outline is not None else ():
+                for target in index.imports_of(base):
+                    leads = self._class(path, target, rests_on)
+                    if leads is not None:
+                        found[leads] = None
+                        found.update(dict.fromkeys(self.lineage(*_split(leads)[:2], rests_on)))
+            return tuple(found)
+
+        return self.ask(("lineage", path, name), reads, find, ())
+
+    def _class(self, path: Path, name: str, reads: set[Path]) -> str | None:
+        """The qualified name of a class by the name that a file has for it: its own, or an import."""
         is_own = "." not in name
         found = self.member(path, name, reads) if is_own else self.definition(path, name, reads)
         if found is None or found.path is None or found.what is not Defines.CLASS:
             return None
-        return self.class_role(found.path, found.name, reads)
+        return f"<{found.path}>.{found.name}"
+
+    def _role_named(self, path: Path, name: str, reads: set[Path]) -> str | None:
+        """The role of a class by the name that a file has for it."""
+        found = self._class(path, name, reads)
+        return self.class_role(*_split(found)[:2], reads) if found is not None else None
 
 
 class View:
@@ -247,12 +274,21 @@ class View:
             return None
         return self._abroad.class_role(found.path, found.name, self.reads)
 
-    def class_named(self, target: str) -> str | None:
-        """The qualified name of an imported class."""
+    def classes(self, target: str) -> tuple[str, ...]:
+        """The qualified names of an imported class and of those that it derives from."""
         found = self._abroad.definition(self._path, target, self.reads)
         if found is None or found.path is None or found.what is not Defines.CLASS:
-            return None
-        return f"<{found.path}>.{found.name}"
+            return ()
+        return self._with_bases(f"<{found.path}>.{found.name}")
+
+    def _with_bases(self, qualified: str) -> tuple[str, ...]:
+        """A class and those that it derives from, but for those that its own file tells about."""
+        path, name, _ = _split(qualified)
+        found = [qualified]
+        for base in self._abroad.lineage(path, name, self.reads):
+            if _split(base)[0] != _split(found[-1])[0]:
+                found.append(base)
+        return tuple(found)
 
     def role_of(self, qualified: str) -> str | None:
         """The role of a class by its qualified name."""
@@ -261,7 +297,19 @@ class View:
 
     def function(self, qualified: str) -> FunctionOutline | None:
         """A function, or a method with those that its class inherits."""
-        return self._asked("function", qualified, (), lambda knowledge, name: knowledge.function(name))
+        found = self._function(qualified)
+        return found[1] if found is not None else None
+
+    def _function(self, qualified: str) -> tuple[str, FunctionOutline] | None:
+        """The same, with the qualified name it has where it is defined."""
+        owner, _, method = qualified.rpartition(".")
+        is_method = bool(_split(qualified)[2])
+        names = [f"{each}.{method}" for each in self._with_bases(owner)] if is_method else [qualified]
+        for name in names:
+            outline = self._asked("function", name, (), lambda knowledge, known: knowledge.function(known))
+            if outline is not None:
+                return name, outline
+        return None
 
     def class_node(self, qualified: str) -> ast.ClassDef | None:
         """The statement of a class."""
@@ -269,13 +317,16 @@ class View:
 
     def attribute(self, owner: str, name: str) -> Value:
         """An attribute of an instance."""
-        stored = self._attributes(owner)
-        if stored is not None and name in stored:
-            return _seen_outside(stored[name], _split(owner)[0])
-        return (
-            self._told("attribute", owner, (name,), lambda it, known: it.defined_attribute(known, name))
-            or UNKNOWN
-        )
+        for each in self._with_bases(owner):
+            stored = self._attributes(each)
+            if stored is not None and name in stored:
+                return _seen_outside(stored[name], _split(each)[0])
+            found = self._told(
+                "attribute", each, (name,), lambda it, known: it.defined_attribute(known, name)
+            )
+            if found is not None and found != UNKNOWN:
+                return found
+        return UNKNOWN
 
     def _attributes(self, owner: str) -> Mapping[str, Value] | None:
         """What instances of a class are given, as its own file sees it."""
@@ -283,12 +334,11 @@ class View:
 
     def returned(self, function: str, given: Handed) -> Value:
         """What a function gives for arguments like these."""
-        return (
-            self._told(
-                "returned", function, given, lambda knowledge, name: knowledge.returned_for(name, given)
-            )
-            or UNKNOWN
-        )
+        found = self._function(function)
+        if found is None:
+            return UNKNOWN
+        value = self._told("returned", found[0], given, lambda it, name: it.returned_for(name, given))
+        return value or UNKNOWN
 
     def _told(
         self,

@@ -232,7 +232,7 @@ class Knowledge(Asking):
             for base in owner.node.bases
             for name in self.index.imports_of(base)
         ]
-        return tuple(filter(None, map(self._others.class_named, names)))
+        return tuple(found for name in names for found in self._others.classes(name))
 
     @silent_fact
     def _callers(self, function: FunctionOutline) -> tuple[tuple[CallSite, FunctionOutline | None], ...]:
