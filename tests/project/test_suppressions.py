@@ -127,3 +127,25 @@ def test_the_edit_that_silences_a_finding(before: str, after: str) -> None:
     assert text[: edit.span.start] + edit.text + text[edit.span.end :] == after
     line = after[: span.start].count("\n") + 1
     assert read(after).hide("WL101", line)
+
+
+@pytest.mark.parametrize(
+    ("listed", "grey"),
+    [
+        ("WL201, «WL301»", "the last"),
+        ("«WL301», WL201", "the first"),
+        ("WL201, «WL301, WL302», WL202", "those in the middle"),
+        ("WL301, WL201, WL302", "all: another stands between"),
+        ("WL301", "all"),
+    ],
+)
+def test_what_could_go_is_the_words_alone_where_others_stay(listed: str, grey: str) -> None:
+    marked = f"x = 1  # warplint: ignore[{listed}]"
+    text = marked.replace("«", "").replace("»", "")
+    source = SourceText(text, Path("a.py"))
+    words = {code: code for code in ("WL201", "WL202", "WL301", "WL302")}
+    found = [("WL201", 1), ("WL202", 1)]
+    (unused,) = read_suppressions(source, words).unused(source, found)
+    start = marked.find("«") if "«" in marked else text.index("#")
+    end = marked.find("»") - 1 if "»" in marked else len(text)
+    assert (unused.span.start, unused.span.end) == (start, end), grey

@@ -40,7 +40,10 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A pragma that silences nothing, or the ``words`` in it that do not, and the edit that removes them."""
+    """A pragma that silences nothing, or the ``words`` in it that do not, and the edit that removes them.
+
+    ``span`` is what could go: the words alone where others stay, if they stand together.
+    """
 
     span: Span
     words: tuple[str, ...]
@@ -69,7 +72,8 @@ class Suppressions:
                 text = source.text
                 start = text.index("[", entry.pragma.start) + 1
                 listed = Span(start, text.index("]", start))
-                yield Unused(_trimmed(source, entry.pragma), words, Edit(listed, left))
+                gone = _words_together(text, listed, entry, here)
+                yield Unused(gone or _trimmed(source, entry.pragma), words, Edit(listed, left))
 
 
 def read_suppressions(source: SourceText, words: Mapping[str, str], strict: bool = True) -> Suppressions:
@@ -128,6 +132,21 @@ def _silencing(source: SourceText, statement: _LogicalLine, codes: str) -> Edit:
                 return Edit(Span(place, place), f", {codes}")
     place = source.line_starts[statement.last - 1] + len(source.line(statement.last))
     return Edit(Span(place, place), f"  # warplint: ignore[{codes}]")
+
+
+def _words_together(text: str, listed: Span, entry: Suppression, used: Collection[str]) -> Span | None:
+    """The words that silence nothing, from the first to the last; None if one between them does."""
+    place = listed.start
+    spans: list[Span] = []
+    verdicts: list[bool] = []
+    for word, code in entry.words:
+        start = text.index(word, place)
+        place = start + len(word)
+        spans.append(Span(start, place))
+        verdicts.append(code in used)
+    first = verdicts.index(False)
+    last = len(verdicts) - 1 - verdicts[::-1].index(False)
+    return None if any(verdicts[first:last]) else Span(spans[first].start, spans[last].end)
 
 
 def _trimmed(source: SourceText, span: Span) -> Span:

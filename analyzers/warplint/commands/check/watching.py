@@ -21,7 +21,7 @@ from watchdog.observers import Observer
 from warplint.project.cache import CACHE_DIRECTORY
 from warplint.project.files import SUFFIXES
 from warplint.project.gitignore import GITIGNORE
-from warplint.project.root import PYPROJECT
+from warplint.project.torch_bounds import may_bound
 
 CHANGES = frozenset({EVENT_TYPE_CREATED, EVENT_TYPE_DELETED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED})
 GONE = frozenset({EVENT_TYPE_DELETED, EVENT_TYPE_MOVED})
@@ -76,4 +76,5 @@ class _Changes(FileSystemEventHandler):
         inside = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
         if any(part.startswith(".") for part in inside.parts[:-1]) or inside.name == CACHE_DIRECTORY:
             return False
-        return path.name in (PYPROJECT, GITIGNORE) or path.suffix in SUFFIXES or not path.suffix
+        decides = path.name == GITIGNORE or may_bound(path.name)
+        return decides or path.suffix in SUFFIXES or not path.suffix
