@@ -577,6 +577,15 @@ def test_the_element_type(expression: str, expected: str | None) -> None:
     assert facts.value(node).dtype == expected
 
 
+def test_a_global_is_the_same_whatever_is_asked_first() -> None:
+    text = (
+        "table = torch.zeros(3)\n\ndef train(n):\n    return «table»[n]\n\n"
+        "def test(n):\n    return table[n]\n\nx = train(1)\ny = test(2)"
+    )
+    facts, node = look(text)
+    assert facts.value(node).on_cpu
+
+
 def test_a_name_tells_the_one_expression_it_comes_from() -> None:
     facts, node = look("sizes = [1, 2]\nshape = sizes\ntorch.zeros(«shape»)")
     origin = facts.value(node).origin

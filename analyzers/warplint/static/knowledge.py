@@ -465,6 +465,13 @@ class Knowledge(Asking):
             env[node.args.args[0].arg] = Binding(value, ())
         return env
 
+    def _unit_of_caller(self, caller: FunctionOutline | None) -> Unit | None:
+        """The unit around a call. That of the module is complete, whatever function was asked about first."""
+        if caller is not None:
+            return self.unit(caller)
+        with self.apart(None):
+            return self.unit(None)
+
     @question
     def _arguments(self, function: FunctionOutline) -> Mapping[str, Value]:
         """What this file's calls hand to a function's parameters, where all of them can be read."""
@@ -473,7 +480,7 @@ class Knowledge(Asking):
             return {}
         given: dict[str, list[Value]] = {}
         for site, caller in callers:
-            unit = self.unit(caller)
+            unit = self._unit_of_caller(caller)
             if unit is None:
                 return {}
             for name, argument in parameters.matched(function, site.node).items():
