@@ -339,3 +339,13 @@ def test_a_package_that_hands_on_the_whole_project_is_not_searched(tmp_path: Pat
     view = Abroad(ProjectFiles()).seen_from(tmp_path / "main.py")
     assert view.imported("pkg.f0") is None
     assert len(view.reads) < 5
+
+
+def test_a_module_that_gives_one_thing_or_another_is_not_taken_to_give_a_tensor(tmp_path: Path) -> None:
+    text = "from torch import nn\nclass Net(nn.Module):\n    def forward(self, x, plain=False):\n"
+    text += "        if plain:\n            return len(x)\n        return {'out': x}\n"
+    write(tmp_path, {"net.py": text})
+    path = tmp_path / "main.py"
+    assert (
+        described(value(path, "import torch\nfrom net import Net\nnet = Net()\n«net(**batch)»")) == "unknown"
+    )

@@ -30,7 +30,7 @@ FUNCTIONS_DEEP = 3
 LONGEST_LINES = 150
 """A longer function is a program, and no helper whose result tells of its arguments."""
 MOST_STARS = 16
-"""A package with more ``from … import *`` lists all that a project has: to look a name up would read it all."""
+"""A package with more ``from … import *`` lists all there is: to look a name up would read the project."""
 LONGEST_CHAIN = 8
 """How often a name may be handed on from file to file until it is defined."""
 

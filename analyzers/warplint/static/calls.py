@@ -97,6 +97,9 @@ def _run_module(evaluator: Evaluator, module: Value, given: Given) -> Value:
         known = evaluator.world.returned(f"{module.qualified}.forward", given.node, evaluator.values)
         if known.kind not in (Kind.UNKNOWN, Kind.TENSOR):
             return known
+        if known.kind is Kind.UNKNOWN and domain.is_abroad(module.qualified) and not given.tensors:
+            # It was read, and may give anything: a dictionary in one case and a tuple in another.
+            return UNKNOWN
     combined = domain.combine(given.tensors)
     like = combined.like if combined.is_tensor else None
     is_loss = module.qualified is not None and module.qualified.endswith("Loss")
