@@ -216,3 +216,10 @@ def test_what_is_found_in_a_program_that_feeds_itself_is_the_same_after_an_edit(
     first = analyze(IMPORT + text, DeviceProbe())
     second = analyze(IMPORT.replace("nn\n", "nn  # layers\n") + text, DeviceProbe(), previous=first)
     assert reported(second) == reported(first)
+
+
+def test_what_one_program_holds_is_not_taken_for_what_another_like_it_holds() -> None:
+    text = IMPORT + "parts = [torch.zeros(3) for _ in range(3)]\nfor part in parts:\n    torch.ones(part)\n"
+    analyze(text, RelatedProbe())
+    (finding,) = analyze("# another\n" + text, RelatedProbe()).findings
+    assert finding.message == "seen"

@@ -69,12 +69,11 @@ _DTYPES = words(
 )
 
 
-@lru_cache(maxsize=1024)
+# Not cached: equal elements may have been made at different places, in different files.
 def sequence(element: Value | None = None) -> Value:
     return Value(Kind.SEQUENCE, element=element)
 
 
-@lru_cache(maxsize=1024)
 def mapping(element: Value | None = None) -> Value:
     """A dictionary: a sequence that yields its keys when it is iterated."""
     return Value(Kind.SEQUENCE, qualified=MAPPING, element=element)
