@@ -27,6 +27,8 @@ LOW = (
 """Calls that show that the program works in a lower precision, or that matrices are multiplied in TF32."""
 LOW_KEYWORDS = ("dtype", "load_in_4bit", "load_in_8bit", "torch_dtype")
 
+EVALUATING = {"evaluate", "predict", "test", "validate"}
+TRAINING = {"fit", "train", "tune"}
 HOST_ACCELERATORS = {"cpu", "hpu", "mps", "tpu", "xla"}
 
 
@@ -37,15 +39,15 @@ class TrainerInFullPrecision(Rule):
 
     Transformers' `Trainer` and Lightning's `Trainer` compute in float32 unless asked otherwise. PyTorch then
     multiplies matrices without tensor cores; only convolutions use them, as TF32. Measured on an H200 with
-    torch 2.11: a matrix product took 2675 µs in float32, 329 µs in TF32, and half of that in bfloat16. The
-    activations take twice the memory as well.
+    torch 2.11: a training step of 6 encoder layers took 191 ms in float32, 70 ms in TF32 and 29 ms in mixed
+    precision, which took 4.4 GB instead of 7.6 GB as well.
 
     ## When it stays silent
 
     - where a precision is chosen, or the strategy, DeepSpeed, FSDP or `**kwargs` may choose it;
     - where the file loads a model in a lower precision or quantised, or asks for TF32;
-    - for CPUs, TPUs and trial runs (`fast_dev_run`), in tests, and where the arguments are parsed from the
-      command line.
+    - for CPUs, TPUs and trial runs (`fast_dev_run`), for trainers that only test, in tests, and where the
+      arguments are parsed from the command line.
 
     ## Fix safety
 
@@ -57,7 +59,7 @@ class TrainerInFullPrecision(Rule):
 
     - Transformers documentation, "GPU", mixed precision; Lightning documentation, "N-bit precision"
     - PyTorch performance tuning guide, "Enable Tensor cores"
-    - measured on an H200, torch 2.11: float32, TF32 and bfloat16
+    - measured on an H200, torch 2.11: a training step in float32, TF32 and mixed precision
     """
 
     code = "WL911"
@@ -156,7 +158,7 @@ def main(model):
 """,
         ),
         Example(
-            "On the CPU, and to try it out.",
+            "On the CPU, to try it out, and to test only.",
             """\
 import pytorch_lightning as pl
 
@@ -164,6 +166,11 @@ import pytorch_lightning as pl
 def main(model):
     pl.Trainer(accelerator="cpu", max_epochs=10).fit(model)
     pl.Trainer(fast_dev_run=True).fit(model)
+
+
+def score(model, checkpoint):
+    tester = pl.Trainer(resume_from_checkpoint=checkpoint)
+    tester.test(model)
 """,
         ),
     )
@@ -177,13 +184,14 @@ def main(model):
             return None
         if any(map(facts.is_called, LOW)) or any(map(facts.is_given, LOW_KEYWORDS)):
             return None
-        if not facts.is_called("fit" if is_lightning else "train"):
+        if not facts.is_called("fit" if is_lightning else "train") or _only_evaluates(node, facts):
             return None
-        wanted = 'precision="bf16-mixed"' if is_lightning else "bf16=True"
+        name, value = _wanted(node, is_lightning)
+        wanted = f"{name}={value}"
         return Verdict(
             node,
-            "This trains in float32: matrix products do not use the GPU's tensor cores (8 times slower on an "
-            f"H200), and activations take twice the memory. Ask for `{wanted}`, or for TF32.",
+            "This trains in float32: matrix products do not use the GPU's tensor cores (a transformer's step "
+            f"took 191 ms instead of 29 on an H200). Ask for `{wanted}`, or for TF32.",
             Confidence.LIKELY,
             Applicability.UNSAFE,
             f"Add `{wanted}`",
@@ -193,9 +201,34 @@ def main(model):
         import libcst as cst
 
         assert isinstance(node, cst.Call) and isinstance(site, ast.Call)
-        if facts.qualified(site.func) in LIGHTNING_TRAINERS:
-            return Rewrite(with_keyword(node, "precision", cst.SimpleString('"bf16-mixed"')))
-        return Rewrite(with_keyword(node, "bf16", cst.Name("True")))
+        name, value = _wanted(site, facts.qualified(site.func) in LIGHTNING_TRAINERS)
+        return Rewrite(with_keyword(node, name, cst.parse_expression(value)))
+
+
+def _wanted(call: ast.Call, is_lightning: bool) -> tuple[str, str]:
+    """The argument that asks for mixed precision. ``gpus`` is of Lightning before 2.0, which spells it so."""
+    if not is_lightning:
+        return "bf16", "True"
+    return "precision", "16" if keyword(call, "gpus") is not None else '"bf16-mixed"'
+
+
+def _only_evaluates(call: ast.Call, facts: Facts) -> bool:
+    """Whether a trainer is put under a name with which the code around it tests, and does not train."""
+    statement = facts.statement(call)
+    if not isinstance(statement, ast.Assign):
+        return False
+    names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    around = facts.parent(statement)
+    while around is not None:
+        used = {
+            part.attr
+            for part in ast.walk(around)
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in names
+        }
+        if used & (EVALUATING | TRAINING):
+            return not used & TRAINING
+        around = facts.parent(around)
+    return False
 
 
 def _is_elsewhere(call: ast.Call) -> bool:

@@ -22,9 +22,9 @@ class TransformersAdamW(Rule):
     ## Why is this slow?
 
     It runs a Python loop over all parameters with about ten small kernels each. PyTorch's AdamW updates all
-    of them with a handful of kernels. Measured on an H200 with torch 2.11: for 200 parameters, 12.7 ms in a
-    loop, 1.7 ms at once and 0.5 ms with `fused=True`. Transformers has deprecated its own in version 3, and
-    taken it out since.
+    of them with a handful of kernels. Measured on an H200 with torch 2.11, PyTorch's own in both ways: 200
+    parameters took 21.9 ms one by one and 3.6 ms at once, and a training step of 6 encoder layers 19.5 ms and
+    14.9 ms. Transformers has deprecated its optimizer in version 4, and taken it out since.
 
     ## When it stays silent
 
@@ -41,7 +41,7 @@ class TransformersAdamW(Rule):
 
     - transformers/optimization.py, version 4: the loop, and its deprecation
     - torch.optim, "Algorithms": which implementation is taken by default
-    - measured on an H200, torch 2.11: the three implementations
+    - measured on an H200, torch 2.11: AdamW with `foreach=False` and by default
     """
 
     code = "WL915"

@@ -116,10 +116,11 @@ class Net(L.LightningModule):
 
     quiet = (
         Example(
-            "Checks are off, or the metric is one of evaluation.",
+            "Checks are off or unknown to the release, or the metric is one of evaluation.",
             """\
 import lightning as L
 import torch
+import torchmetrics
 from torchmetrics import Accuracy, MeanMetric
 
 
@@ -130,12 +131,14 @@ class Net(L.LightningModule):
         self.other = Accuracy("binary", **options)
         self.val_acc = Accuracy("binary")
         self.loss = MeanMetric()
+        self.old = torchmetrics.Accuracy()
 
     def training_step(self, batch, index):
         loss = self(batch).mean()
         self.fast(loss, loss)
         self.other(loss, loss)
         self.loss(loss)
+        self.old(loss, loss)
         return loss
 
     def validation_step(self, batch, index):
@@ -149,7 +152,7 @@ accuracy = Accuracy("binary")
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if keyword(node, "validate_args") is not None or has_unpacking(node):
+        if keyword(node, "validate_args") is not None or has_unpacking(node) or _is_old(node):
             return None
         owner = lightning_class(node, facts)
         attributes = _attributes(facts.statement(node))
@@ -169,6 +172,12 @@ accuracy = Accuracy("binary")
 
         assert isinstance(node, cst.Call)
         return Rewrite(with_keyword(node, "validate_args", cst.Name("False")))
+
+
+def _is_old(call: ast.Call) -> bool:
+    """Whether a metric is told no task, as before torchmetrics 0.11, which has no such argument."""
+    names_task = last_name(call).startswith(TASKS)
+    return not (names_task or call.args or keyword(call, "task") is not None)
 
 
 def _attributes(statement: ast.stmt) -> set[str]:

