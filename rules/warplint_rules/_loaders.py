@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.tables import frequency, torch_functions
 from warplint.static.tree import last_name
@@ -23,7 +24,7 @@ _HANDING_ON = frequency.WRAPPERS | {"iter", "next", "reversed", "list", "tuple"}
 """Functions whose result holds what they are handed, or hands out parts of it."""
 _PARTS = frozenset({"items", "values", "get", "pop"})
 """Methods of a batch that give its parts."""
-_GPU = re.compile("cuda|gpu|accel", re.IGNORECASE)
+_GPU = Pattern("cuda|gpu|accel", re.IGNORECASE)
 """What a condition mentions that asks whether there is a GPU."""
 _MAX_STEPS = 12
 """Names and calls that are followed from a batch to its loader."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 
 from warplint.project.root import project_root
@@ -207,6 +206,8 @@ class ProjectFiles:
 
 
 def _digest(data: bytes) -> str:
+    from hashlib import blake2b  # It costs start-up, and only a cache needs digests.
+
     return blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
 
 

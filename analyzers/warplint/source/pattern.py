@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 
 class Pattern:
@@ -27,6 +28,9 @@ class Pattern:
     def search(self, text: str, *bounds: int) -> re.Match[str] | None:
         """The first match, between two offsets where they are given."""
         return self.compiled.search(text, *bounds)
+
+    def findall(self, text: str) -> list[Any]:
+        return self.compiled.findall(text)
 
     def finditer(self, text: str, *bounds: int) -> Iterator[re.Match[str]]:
         return self.compiled.finditer(text, *bounds)

@@ -7,11 +7,12 @@ import re
 from functools import cached_property
 from itertools import pairwise
 
+from warplint.source.pattern import Pattern
 from warplint.static.chunks import Chunk, Placed, quiet_parser, starts
 from warplint.static.index import Index
 
 _BLANK = r"(?:[ \t\f]*(?:\#[^\n]*)?\r?\n)*"
-_PIECE = re.compile(
+_PIECE = Pattern(
     rf"""
     {_BLANK}
     (?: (?:@(?:[^\n]*\n)+?)?(?:async[ \t]+)?(?P<kind>def|class)[ \t]+(?P<defined>\w+)
@@ -21,9 +22,9 @@ _PIECE = re.compile(
     """,
     re.VERBOSE,
 )
-_CLASS = re.compile(r"^class[ \t]+\w+[ \t]*(?:\([^()\n]*\))?[ \t]*:", re.MULTILINE)
-_METHOD = re.compile(r"^([ \t]+)def[ \t]+(\w+)\(\s*(\w*)", re.MULTILINE)
-_NAME = re.compile(r"[^\W\d]\w*")
+_CLASS = Pattern(r"^class[ \t]+\w+[ \t]*(?:\([^()\n]*\))?[ \t]*:", re.MULTILINE)
+_METHOD = Pattern(r"^([ \t]+)def[ \t]+(\w+)\(\s*(\w*)", re.MULTILINE)
+_NAME = Pattern(r"[^\W\d]\w*")
 
 
 class Defines(enum.Enum):

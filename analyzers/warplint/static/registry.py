@@ -6,16 +6,16 @@ A module whose name starts with an underscore holds what several rules of a fami
 from __future__ import annotations
 
 import importlib
-import inspect
-import pkgutil
-import re
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 
+from warplint.source.pattern import Pattern
 from warplint.static.rule import Example, Risk, Rule, Signature, TorchVersion, Wants
 
-CODE = re.compile(r"[A-Z]{2,}\d{3}")
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+CODE = Pattern(r"[A-Z]{2,}\d{3}")
+NAME = Pattern(r"[a-z0-9]+(-[a-z0-9]+)+")
 OPEN, CLOSE = "«", "»"
 
 HEADINGS = ("## Why is this slow?", "## When it stays silent", "## Fix safety", "## Sources")
@@ -56,15 +56,12 @@ def _modules(pack: str) -> Iterator[ModuleType]:
     package = _import(pack)
     if not hasattr(package, "__path__"):
         raise RuleError(f"{pack} is a module; a rule pack is a package with one module a rule")
-    for found in pkgutil.walk_packages(package.__path__, prefix=f"{pack}.", onerror=_refuse):
-        if found.ispkg or found.name.rpartition(".")[2].startswith("_"):
-            continue
-        yield _import(found.name)
-
-
-def _refuse(name: str) -> None:
-    """Import a broken package once more, for the reason that pkgutil keeps to itself."""
-    _import(name)
+    for folder in package.__path__:
+        for entry in sorted(Path(folder).iterdir()):
+            if (entry / "__init__.py").is_file():
+                yield from _modules(f"{pack}.{entry.name}")
+            elif entry.suffix == ".py" and not entry.name.startswith("_"):
+                yield _import(f"{pack}.{entry.stem}")
 
 
 def _import(name: str) -> ModuleType:
@@ -78,10 +75,10 @@ def _rule_of(module: ModuleType) -> Rule:
     classes = [
         value
         for value in vars(module).values()
-        if inspect.isclass(value)
+        if isinstance(value, type)
         and issubclass(value, Rule)
         and value.__module__ == module.__name__
-        and not inspect.isabstract(value)
+        and not value.__abstractmethods__
     ]
     if len(classes) != 1:
         raise RuleError(f"{module.__file__}: holds {len(classes)} rules; a rule file holds exactly one")
@@ -106,7 +103,7 @@ def _problems(rule: type[Rule]) -> Iterator[str]:
         yield "has a since or until that is no TorchVersion"
     elif rule.since is not None and rule.until is not None and rule.since >= rule.until:
         yield f"is right since torch {rule.since} until {rule.until}: for no release"
-    yield from _docstring_problems(inspect.cleandoc(rule.__doc__ or ""))
+    yield from _docstring_problems(rule.__doc__ or "")
     if not rule.fires or not rule.quiet:
         yield "needs at least one example that fires and one that stays quiet"
     for example in rule.fires:
@@ -116,7 +113,7 @@ def _problems(rule: type[Rule]) -> Iterator[str]:
 
 
 def _docstring_problems(text: str) -> Iterator[str]:
-    lines = text.splitlines()
+    lines = [line.strip() for line in text.splitlines()]
     if not lines or lines[0].startswith("#"):
         yield "has no docstring that starts with what it detects"
         return
@@ -144,4 +141,4 @@ def _example_problems(example: Example, *, marked: bool) -> Iterator[str]:
 
 
 def _file(rule: Rule) -> str:
-    return inspect.getfile(type(rule))
+    return str(sys.modules[type(rule).__module__].__file__)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, Role
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -11,7 +11,7 @@ from warplint_rules._calls import is_off
 
 FEW = 4
 """Rounds that cost less than rewriting them is worth."""
-ON_PURPOSE = re.compile("loop|chunk|naive|reference|sequential|slow")
+ON_PURPOSE = Pattern("loop|chunk|naive|reference|sequential|slow")
 """Parts of the names of functions that go row by row on purpose, to save memory or to compare with."""
 ARITHMETIC = words(
     """

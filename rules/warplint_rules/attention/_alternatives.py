@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 
 FUSED_CALLS = (
@@ -12,12 +13,12 @@ FUSED_CALLS = (
     "flex_attention", "memory_efficient_attention", "scaled_dot_product_attention",
 )  # fmt: skip
 """Fused attention as programs call it."""
-FUSED_NAMES = re.compile(
+FUSED_NAMES = Pattern(
     r"\w*(flash|sdpa|scaled_dot|xformers|xops|memory_efficient|fused|flex_attn|flex_attention|triton|paged)\w*",
     re.IGNORECASE,
 )
 """Names in conditions and calls that show a choice between ways to compute attention."""
-REFERENCE_NAMES = re.compile(
+REFERENCE_NAMES = Pattern(
     r"\w*(eager|fallback|golden|manual|math|naive|native|plain|ref|reference|slow|torch_attn|unfused|vanilla)(_\w+)?",
     re.IGNORECASE,
 )

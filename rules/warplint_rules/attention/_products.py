@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.tree import dotted, last_name
 from warplint_rules._calls import argument, has_unpacking

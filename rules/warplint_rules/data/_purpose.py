@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import enum
-import re
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, Role
 from warplint_rules._calls import is_off, keyword
 from warplint_rules.data._words import words_of
@@ -19,7 +19,7 @@ class Purpose(enum.Enum):
     UNKNOWN = "unknown"
 
 
-ORDERED = re.compile("Sequential|Ordered")
+ORDERED = Pattern("Sequential|Ordered")
 TRAINING_WORDS = {"train", "training", "trainer", "trn", "finetune", "pretrain"}
 OTHER_WORDS = {
     "calib", "calibration", "demo", "dev", "devel", "dummy", "eval", "evaluate", "evaluation",

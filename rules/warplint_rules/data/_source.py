@@ -6,6 +6,7 @@ import ast
 import enum
 import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.values import Kind
 from warplint_rules.data._words import words_of
@@ -21,7 +22,7 @@ class Source(enum.Enum):
     UNKNOWN = "unknown"
 
 
-WORK = re.compile(
+WORK = Pattern(
     "(im)?read|load|open|(im)?decod|decompress|memmap|from(file|buffer)|file"
     "|transform|augment|token|encod|preprocess|crop|resiz|normali[sz]"
 )
@@ -31,8 +32,8 @@ FETCHERS = ("__getitem__", "__getitems__", "__iter__")
 IN_MEMORY = {"torch.utils.data.TensorDataset", "torchvision.datasets.FakeData"}
 WRAPPERS = {"torch.utils.data.Subset", "torch.utils.data.ConcatDataset", "torch.utils.data.random_split"}
 LIBRARY_DATASETS = ("torchvision.datasets.", "torchaudio.datasets.")
-INDICES = re.compile(r"(?:\w*_)?(?:idx|index|indexes|indices|ids|nodes)", re.IGNORECASE)
-MADE_UP = re.compile(r"dummy|fake|mock|synthetic|random|toy|prompt", re.IGNORECASE)
+INDICES = Pattern(r"(?:\w*_)?(?:idx|index|indexes|indices|ids|nodes)", re.IGNORECASE)
+MADE_UP = Pattern(r"dummy|fake|mock|synthetic|random|toy|prompt", re.IGNORECASE)
 
 
 def source_of(dataset: ast.expr, facts: Facts) -> Source:

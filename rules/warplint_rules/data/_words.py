@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from warplint.source.pattern import Pattern
 
-WORD = re.compile(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
-STEMS = re.compile(r"(train|test|val|valid|eval|dev)(?:data)?(?:set|loader|iter|gen|dl|ds)?")
+WORD = Pattern(r"[a-z]+|[A-Z](?:[a-z]+|[A-Z]*(?![a-z]))")
+STEMS = Pattern(r"(train|test|val|valid|eval|dev)(?:data)?(?:set|loader|iter|gen|dl|ds)?")
 """What is left of words written as one: ``trainloader``, ``testset``."""
 
 

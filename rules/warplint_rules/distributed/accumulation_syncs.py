@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -13,8 +14,8 @@ from warplint_rules.distributed._wrapping import wraps_in_ddp
 
 SWITCHES = {"no_sync", "require_backward_grad_sync", "set_requires_gradient_sync"}
 """What keeps a backward pass from summing gradients over processes."""
-ACCUMULATION = re.compile(r"\w*accum\w*|\w*(update|opt|optimizer)_(freq|every|interval)\w*", re.IGNORECASE)
-LIBRARIES = re.compile(r"(\w*_)?(accelerator|booster|engine|fabric|trainer)")
+ACCUMULATION = Pattern(r"\w*accum\w*|\w*(update|opt|optimizer)_(freq|every|interval)\w*", re.IGNORECASE)
+LIBRARIES = Pattern(r"(\w*_)?(accelerator|booster|engine|fabric|trainer)")
 """What runs a backward pass for a library that knows when to sum."""
 
 

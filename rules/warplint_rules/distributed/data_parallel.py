@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import argument
 
-LIBRARY_CLASS = re.compile(r"\w*(Accelerator|Engine|Plugin|Strategy|Wrapper)")
+LIBRARY_CLASS = Pattern(r"\w*(Accelerator|Engine|Plugin|Strategy|Wrapper)")
 """Classes that offer `DataParallel` to those who ask for it, beside other ways."""
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, Role
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -11,16 +11,16 @@ from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk
 from warplint_rules._loops import loops_around
 
 JOINS = {f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack", "vstack")}
-SMALL = re.compile(r"\w*(ids?|idx|ind(ex|ices)|masks?|masked|seqs?|sequences?|tokens?)|\w*_?(len|lengths?)")
+SMALL = Pattern(r"\w*(ids?|idx|ind(ex|ices)|masks?|masked|seqs?|sequences?|tokens?)|\w*_?(len|lengths?)")
 """Names of what grows by a few bytes a round: joining it costs next to nothing."""
-CACHE = re.compile(r"(\w*_)?(caches?|k|keys?|kvs?|past|v|values?)(_\w+)?")
+CACHE = Pattern(r"(\w*_)?(caches?|k|keys?|kvs?|past|v|values?)(_\w+)?")
 """Names of caches of attention, which have a rule of their own."""
-UPDATES = re.compile(r"_*(add|append|iteration_completed|update\w*)|__call__")
+UPDATES = Pattern(r"_*(add|append|iteration_completed|update\w*)|__call__")
 """Methods of metrics and meters that are called once a batch."""
-METERS = re.compile(r"\w*(Meter|Metric|Accumulator|Average)")
-FEW = re.compile(r"\w*(block|branch|channel|head|layer|level|part|scale|split|stage)(s|es)?(_\w+)?")
+METERS = Pattern(r"\w*(Meter|Metric|Accumulator|Average)")
+FEW = Pattern(r"\w*(block|branch|channel|head|layer|level|part|scale|split|stage)(s|es)?(_\w+)?")
 """What a loop over few rounds goes over, by name."""
-OPEN = re.compile(r"\w*(frame|iter|max|step|time|token)\w*")
+OPEN = Pattern(r"\w*(frame|iter|max|step|time|token)\w*")
 """Bounds of loops with as many rounds as a result is long, by name."""
 MANY_ROUNDS = frozenset(
     {"count", "log_every", "pbar", "progress_bar", "range", "timesteps", "tqdm", "trange"}

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name
 from warplint_rules.memory._steps import measures_memory, runs_each_step
 
-HOLDERS = re.compile(
-    r"(\w+_)?(accelerator|backend|cuda|device|hpu|mps|npu|xpu)(_module|_api)?|get_accelerator"
-)
+HOLDERS = Pattern(r"(\w+_)?(accelerator|backend|cuda|device|hpu|mps|npu|xpu)(_module|_api)?|get_accelerator")
 """What ``empty_cache`` is called on when it is the allocator's: a module of torch, or one in a variable."""
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
@@ -15,7 +16,7 @@ from warplint_rules._loops import loops_around
 if TYPE_CHECKING:
     import libcst as cst
 
-LOSSES = re.compile(
+LOSSES = Pattern(
     r"(\w*_)?(cost|elbo|err|errors?|ll|loss|losses|nll|objective)(_?\w+)?|\w*loss\w*|err\w+", re.I
 )
 """Names of what is differentiated."""

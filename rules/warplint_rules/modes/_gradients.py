@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.tree import FunctionNode, dotted, last_name
 
@@ -18,7 +19,7 @@ _PLAIN_CONTEXTS = frozenset(
 )  # fmt: skip
 """Context managers that leave recording as it is. Any other may switch it off under a name of its own."""
 
-_SWITCHING_DECORATOR = re.compile(r"\w*(eval|freeze|grad|infer|predict|valid)\w*", re.IGNORECASE)
+_SWITCHING_DECORATOR = Pattern(r"\w*(eval|freeze|grad|infer|predict|valid)\w*", re.IGNORECASE)
 """Decorators that switch recording off, by their names; others register, parse arguments, measure."""
 
 _MAX_CALLERS_DEEP = 4

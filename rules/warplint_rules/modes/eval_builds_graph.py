@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Related
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -11,7 +11,7 @@ from warplint.static.tables.frequency import OPTIMIZER
 from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
 from warplint_rules.modes._gradients import freezes, may_record, runs
 
-USES = re.compile(r"\w*(adversar|attack|backward|finetune|optimi[sz]e|perturb|train|update_model)\w*|grad")
+USES = Pattern(r"\w*(adversar|attack|backward|finetune|optimi[sz]e|perturb|train|update_model)\w*|grad")
 """Calls by which a loop uses the gradients, or may."""
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -13,11 +14,11 @@ from warplint_rules._loops import loops_around
 
 HEADERS = {"parameters", "named_parameters", "state_dict"}
 UPDATES = {"add_", "copy_", "lerp_", "mul_", "sub_"}
-PARAMETERS = re.compile(
+PARAMETERS = Pattern(
     r"\w*(param|shadow|state_dict|weights)\w*|msd|esd|target_net|target_model", re.IGNORECASE
 )
 """What a loop over the parameters of a model iterates, by name."""
-EACH_STEP = re.compile(
+EACH_STEP = Pattern(
     r"_*(forward|__call__|step\w*|\w*(accumulate|average|ema|momentum|moving|polyak|soft|sync|update)\w*)"
 )
 """Functions that update an average, by name: their callers are in another file, and call them every step."""

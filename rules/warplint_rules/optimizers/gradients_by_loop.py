@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name, walk_scope
 
 HEADERS = {"named_parameters", "parameters"}
-EACH_STEP = re.compile(r"_*(\w*_)?(clip|grads?|gradients?|norm|normali[sz]e|scale|step|update|zero)(_\w+)?")
+EACH_STEP = Pattern(r"_*(\w*_)?(clip|grads?|gradients?|norm|normali[sz]e|scale|step|update|zero)(_\w+)?")
 """Functions that work on gradients each step, by name: their callers are in another file."""
 REMEDIES = {
     "clamp_": "`torch.nn.utils.clip_grad_value_` does all at once",
@@ -23,7 +23,7 @@ REMEDIES = {
 """What is done to each gradient, and what does it to all of them."""
 IN_PLACE = {ast.Mult: "mul_", ast.Div: "div_"}
 STEPS = frozenset({"add_", "sub_"})
-REPORTS = re.compile(r"\w*(add_scalars?|append|histogram|log\w*|print|write)")
+REPORTS = Pattern(r"\w*(add_scalars?|append|histogram|log\w*|print|write)")
 """Calls by which a loop reports each parameter by itself."""
 
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.rule import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CHOICES = ("capturable", "differentiable", "foreach", "fused")
 """Arguments by which a program chooses how the step is done."""
-PARAMETERS = re.compile(r"\w*(dense|group|param|weight)\w*")
+PARAMETERS = Pattern(r"\w*(dense|group|param|weight)\w*")
 """Names of what an optimizer is handed when it is a model's parameters."""
 GIVERS = frozenset({"named_parameters", "parameters"})
 SMALL = frozenset({"torch.nn.Bilinear", "torch.nn.Embedding", "torch.nn.Linear", "torch.nn.Parameter"})

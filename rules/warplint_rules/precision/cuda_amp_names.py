@@ -4,6 +4,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.rule import (
@@ -34,7 +35,7 @@ PARAMETERS = {
 """What was moved to ``torch.amp``, with the names of its parameters in order."""
 DECORATORS = {"custom_fwd", "custom_bwd"}
 MODULES = {"GradScaler": "grad_scaler.", "autocast": "autocast_mode.", **dict.fromkeys(DECORATORS, "")}
-VERSION = re.compile(r"version|hasattr|torch_?(ge|greater|gte|\d|old|new|has)|\d_\d", re.IGNORECASE)
+VERSION = Pattern(r"version|hasattr|torch_?(ge|greater|gte|\d|old|new|has)|\d_\d", re.IGNORECASE)
 """What a test mentions that asks which PyTorch there is."""
 
 

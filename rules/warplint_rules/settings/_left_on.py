@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.tree import FunctionNode
 
-_HARDWARE = re.compile(r"__name__|is_available|device_count|\b(use_)?(cuda|gpu)\b|device", re.IGNORECASE)
+_HARDWARE = Pattern(r"__name__|is_available|device_count|\b(use_)?(cuda|gpu)\b|device", re.IGNORECASE)
 """What a condition says that holds in every run on a GPU."""
 
-_PURPOSE = re.compile(
+_PURPOSE = Pattern(
     r"debug|anomal|determin|reproduc|parity|sanity|diagnos|profil|bench|hook|callback|plugin"
     r"|(^|_)seed|(^|_)tests?(_|$)",
     re.IGNORECASE,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint_rules._loops import loops_around
 
-_EXPERTS = re.compile(r"\w*expert\w*")
+_EXPERTS = Pattern(r"\w*expert\w*")
 
 
 def is_in_expert_loop(node: ast.expr, facts: Facts) -> bool:

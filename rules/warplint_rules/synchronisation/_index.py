@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.tree import last_name
 from warplint.static.values import Kind, Value
 
-_MASK = re.compile(r"(\w*_)?(masks?|valid|invalid|keep|is_\w+|nan)(_\w+)?|\w*mask")
-_POSITIONS = re.compile(r"(\w*_)?(idxs?|inds?|index|indexes|indices|ids|perm|permutation)(_\w+)?")
+_MASK = Pattern(r"(\w*_)?(masks?|valid|invalid|keep|is_\w+|nan)(_\w+)?|\w*mask")
+_POSITIONS = Pattern(r"(\w*_)?(idxs?|inds?|index|indexes|indices|ids|perm|permutation)(_\w+)?")
 """Names of tensors whose element type the engine does not know."""
 _INTEGERS = {"torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.long", "torch.int"}
 

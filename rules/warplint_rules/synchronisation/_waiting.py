@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.rule import Verdict
@@ -15,7 +15,7 @@ from warplint_rules._calls import argument as argument
 QUIET_ROLES = {Role.SETUP, Role.DATA}
 """Code that is not part of a step, or works on the host anyway."""
 
-_SELDOM = re.compile(r"_*(un)?merge(_adapter|_weights?)?|\w*(get_or_create|verify)\w*")
+_SELDOM = Pattern(r"_*(un)?merge(_adapter|_weights?)?|\w*(get_or_create|verify)\w*")
 """Functions that hot code calls once, or on the way to something else than a step."""
 
 SHOWN = 40

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
@@ -17,7 +17,7 @@ from warplint_rules.synchronisation._waiting import (
     waiting,
 )
 
-_COUNTS = re.compile(r"(\w*_)?(counts|dur|durs|durations|lens|lengths|repeats|sizes)")
+_COUNTS = Pattern(r"(\w*_)?(counts|dur|durs|durations|lens|lengths|repeats|sizes)")
 """Parameters by whose name there is one number for each element."""
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
@@ -25,10 +26,10 @@ CLOCKS = {
 WORDS = ("bench", "latency", "measure", "profil", "throughput", "time", "timing", "tune", "warmup")
 """Parts of the names of functions that measure."""
 STEPS = {"backward", "step", "zero_grad"}
-HARDWARE = re.compile(r"cuda|is_available|device")
+HARDWARE = Pattern(r"cuda|is_available|device")
 """What conditions say that hold on every machine with a GPU."""
-EPOCHS = re.compile(r"\w*epoch\w*", re.IGNORECASE)
-LOADERS = re.compile(r"\w*(loader|batches|dataset)\w*", re.IGNORECASE)
+EPOCHS = Pattern(r"\w*epoch\w*", re.IGNORECASE)
+LOADERS = Pattern(r"\w*(loader|batches|dataset)\w*", re.IGNORECASE)
 
 
 class SynchronizeInStepLoop(Rule):
