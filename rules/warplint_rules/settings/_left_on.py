@@ -7,6 +7,7 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.location import is_aside
 from warplint.static.tree import FunctionNode
 
 _HARDWARE = Pattern(r"__name__|is_available|device_count|\b(use_)?(cuda|gpu)\b|device", re.IGNORECASE)
@@ -22,7 +23,7 @@ _PURPOSE = Pattern(
 
 def is_asked_for(node: ast.AST, facts: Facts) -> bool:
     """Whether a place runs on request only: where a flag is set, or in what is named for such work."""
-    if _PURPOSE.search(facts.path.stem):
+    if _PURPOSE.search(facts.path.stem) or is_aside(facts.path):
         return True
     below, above = node, facts.parent(node)
     while above is not None:

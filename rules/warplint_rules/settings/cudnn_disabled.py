@@ -42,7 +42,6 @@ class CudnnDisabled(Rule):
     wants = wants(settings=[SETTING])
     proof = Signature(At.RUN, Metric.KERNEL_TIME)
     risk = Risk.HIGH
-    preview = True
 
     fires = (
         Example(
