@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, STORE, RunManifest
@@ -15,7 +16,10 @@ DEFINED = re.compile(r"^(?:class|def) (\w+)", re.MULTILINE)
 ENTRY = 'if __name__ == "__main__":'
 FIRST_DEFINITION = "def write_volumes"
 
+ALL_OF_RUFF = '[tool.ruff.lint]\nselect = ["ALL"]\n'
 LARGE_BYTES = 300_000
+LINES = {"thousand.py": 1_000, "ten_thousand.py": 10_000}
+"""Files, and how many lines they have at least."""
 OPEN_FILES = 50
 CAPTURED_FILES = 200
 CAPTURED_LINES = 20_000
@@ -44,23 +48,27 @@ def renamed(number: int) -> str:
     return re.sub(rf"\b({names})\b", rf"\1_{number}", text)
 
 
-def large_text() -> str:
-    """A program of 300 kB: the imports once, then copies of everything else."""
+def repeated(is_enough: Callable[[str], bool]) -> str:
+    """A program that is large enough: the imports once, then copies of everything else."""
     head, _, _ = renamed(0).partition(FIRST_DEFINITION)
-    parts = [head]
+    text = head
     number = 0
-    while sum(map(len, parts)) < LARGE_BYTES:
-        parts.append(FIRST_DEFINITION + renamed(number).partition(ENTRY)[0].partition(FIRST_DEFINITION)[2])
+    while not is_enough(text):
+        text += FIRST_DEFINITION + renamed(number).partition(ENTRY)[0].partition(FIRST_DEFINITION)[2]
         number += 1
-    return "".join(parts)
+    return text
 
 
 def write_project(folder: Path) -> None:
     """A project with the example, the large program, and as many files as are opened or captured."""
     folder.mkdir(parents=True)
-    (folder / "pyproject.toml").write_text("")
+    (folder / "pyproject.toml").write_text(ALL_OF_RUFF)
     (folder / "small.py").write_text(EXAMPLE.read_text(encoding="utf-8"), encoding="utf-8")
-    (folder / "large.py").write_text(large_text(), encoding="utf-8")
+    large = repeated(lambda text: len(text) >= LARGE_BYTES)
+    (folder / "large.py").write_text(large, encoding="utf-8")
+    for name, lines in LINES.items():
+        text = repeated(lambda text, lines=lines: text.count("\n") >= lines)  # type: ignore[misc]
+        (folder / name).write_text(text, encoding="utf-8")
     for number in range(max(OPEN_FILES, CAPTURED_FILES)):
         (folder / f"train_{number}.py").write_text(renamed(number), encoding="utf-8")
 
