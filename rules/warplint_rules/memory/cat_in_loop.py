@@ -18,7 +18,7 @@ CACHE = Pattern(r"(\w*_)?(caches?|k|keys?|kvs?|past|v|values?)(_\w+)?")
 UPDATES = Pattern(r"_*(add|append|iteration_completed|update\w*)|__call__")
 """Methods of metrics and meters that are called once a batch."""
 METERS = Pattern(r"\w*(Meter|Metric|Accumulator|Average)")
-FEW = Pattern(r"\w*(block|branch|channel|head|layer|level|part|scale|split|stage)(s|es)?(_\w+)?")
+FEW = Pattern(r"\w*(block|branch|channel|head|layer|level|part|scale|split|stage)(s|es)?(_\w+)?|ch(_\w+)?")
 """What a loop over few rounds goes over, by name."""
 OPEN = Pattern(r"\w*(frame|iter|max|step|time|token)\w*")
 """Bounds of loops with as many rounds as a result is long, by name."""
@@ -207,13 +207,17 @@ def _has_many_rounds(loop: LoopNode, hotness: Hotness, facts: Facts) -> bool:
     """
     if isinstance(loop, ast.While):
         return hotness in (Hotness.STEP, Hotness.UNKNOWN)
-    named = [last_name(part) for part in ast.walk(loop.iter) if isinstance(part, ast.Name | ast.Attribute)]
-    if "len" in named or any(map(FEW.fullmatch, named)):
+    named = _named(loop.iter)
+    if "len" in named or any(map(FEW.fullmatch, [*named, *_named(loop.target)])):
         return False
     counts = bool(MANY_ROUNDS.intersection(named))
     if hotness is Hotness.UNKNOWN:
         return counts and any(map(OPEN.fullmatch, named))
     return hotness is Hotness.STEP and (counts or facts.hotness(loop) is not Hotness.STEP)
+
+
+def _named(node: ast.expr) -> list[str]:
+    return [last_name(part) for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)]
 
 
 def _only_collects(loop: LoopNode, statement: ast.Assign, grown: str) -> bool:
