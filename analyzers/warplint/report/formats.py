@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, cast
@@ -26,7 +25,7 @@ class FindingsFormat(Protocol):
 
 def names(prefix: str = "findings_") -> list[str]:
     """The formats there are, by name."""
-    modules = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    modules = (file.stem for file in Path(__file__).parent.glob("*.py"))
     return sorted(name.removeprefix(prefix) for name in modules if name.startswith(prefix))
 
 
