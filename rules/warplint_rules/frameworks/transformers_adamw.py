@@ -74,12 +74,20 @@ import torch.optim
 import transformers
 
 
+def step(model, images):
+    model(images.cuda()).mean().backward()
+
+
 def optimizer(groups, options):
     return «transformers.AdamW(groups, lr=options.rate, eps=options.eps, weight_decay=0.01)»
 """,
             """\
 import torch.optim
 import transformers
+
+
+def step(model, images):
+    model(images.cuda()).mean().backward()
 
 
 def optimizer(groups, options):

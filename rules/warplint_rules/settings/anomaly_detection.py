@@ -65,6 +65,11 @@ def main(model):
 import torch
 
 «torch.autograd.set_detect_anomaly(True)»
+device = torch.device("cuda")
+
+
+def step(model, images):
+    model(images.to(device)).mean().backward()
 """,
         ),
         Example(
@@ -94,9 +99,8 @@ def main(args):
         «autograd.set_detect_anomaly(mode=True, check_nan=False)»
 
 
-if __name__ == "__main__":
-    «torch.autograd.set_detect_anomaly(True)»
-    main()
+def step(model, images):
+    model(images.cuda()).mean().backward()
 """,
         ),
     )
