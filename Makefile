@@ -34,6 +34,9 @@ format: environment-3.11 $(NODE_PACKAGES) ## Format every file, and sort imports
 lint: environment-3.11 ## Ruff's rules
 	.venv-3.11/bin/ruff check --no-cache .
 
+rule-pages: environment-3.11 ## Write docs/rules from the rules
+	.venv-3.11/bin/python docs/make_rules.py
+
 types: environment-3.11 ## mypy, strict
 	.venv-3.11/bin/mypy
 
@@ -86,5 +89,5 @@ clean: ## Remove environments and caches
 	rm -rf .node node_modules vscode-extension/dist vscode-extension/out vscode-extension/e2e/node_modules \
 		vscode-extension/e2e/floor/node_modules
 
-.PHONY: help demo test format-check format lint types wheel tests e2e extension vsix packaging vscode vscode-host node \
+.PHONY: help demo test format-check format lint rule-pages types wheel tests e2e extension vsix packaging vscode vscode-host node \
 	environment-3.11 environment-3.12 clean
