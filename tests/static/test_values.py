@@ -86,6 +86,8 @@ SCRIPT = {
     "arrays stay arrays": ("«np.zeros(3).mean(0)»", "ndarray"),
     "an array's item": ("«np.zeros(3).max().item()»", "number"),
     "functions of the math module": ("import math\n«math.sqrt(2)»", "number"),
+    "a number drawn": ("import random\n«random.random()»", "number"),
+    "several drawn": ("import random\n«random.sample(range(9), 3)»", "unknown"),
     "functional": ("«F.softmax(torch.ones(3).cuda(), -1)»", "tensor gpu"),
     "linear algebra": ("«torch.linalg.inv(torch.eye(3))»", "tensor cpu"),
     "cat": ("t = torch.zeros(3).cuda()\n«torch.cat([t, t])»", "tensor gpu"),

@@ -96,12 +96,29 @@ HOST_CLASSES = ("Token", "Processor", "FeatureExtractor", "Config", "Scheduler",
 ARRAY_NAMESPACES = ("numpy.", "scipy.", "cv2.", "skimage.", "librosa.", "pycocotools.", "sklearn.")
 """Libraries whose results are NumPy arrays or numbers."""
 
-NUMBER_NAMESPACES = ("math.", "random.", "time.", "os.cpu_count", "os.path.getsize")
+NUMBER_NAMESPACES = (
+    "math.",
+    "random.random",
+    "random.randint",
+    "random.randrange",
+    "random.uniform",
+    "random.gauss",
+    "random.getrandbits",
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "os.cpu_count",
+    "os.path.getsize",
+)
+"""What gives one number: `random.sample` gives a list and `random.choice` whatever it is handed."""
 
 HOST_NAMESPACES = (
     *ARRAY_NAMESPACES,
     *NUMBER_NAMESPACES,
     *(
+        "random.",
+        "time.",
         "pandas.",
         "PIL.",
         "os.",
