@@ -12,8 +12,12 @@ from warplint.source.text import SourceText
 ENGINE = Engine(Path("/"), Config(Path("/")))
 
 
+def source(text: str) -> SourceText:
+    return SourceText(text, Path("/program.py"))
+
+
 def checked(text: str, previous: Checked | None = None) -> Checked:
-    return ENGINE.check(SourceText(text, Path("/program.py")), previous)
+    return ENGINE.check(source(text), previous)
 
 
 def scored(text: str, previous: Checked | None = None) -> Score:
