@@ -236,6 +236,7 @@ SCRIPT = {
     "a list of tensors": ("def f(n: list[torch.Tensor]):\n    return «n[0]»", "tensor"),
     "a number": ("def f(n: int):\n    return «n»", "number"),
     "a default number": ("def f(n=1):\n    return «n»", "number"),
+    "a number or several": ("def f(n: int | list[int] = 1):\n    return «n»", "unknown"),
     "an array": ("def f(n: np.ndarray):\n    return «n»", "ndarray"),
     "jaxtyping": (
         "from jaxtyping import Float\ndef f(n: Float[torch.Tensor, 'a b']):\n    return «n»",

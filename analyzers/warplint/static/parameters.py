@@ -34,7 +34,8 @@ def value_of(
         return given
     literal = domain.of_constant(default.value) if isinstance(default, ast.Constant) else UNKNOWN
     if literal.kind in (Kind.NUMBER, Kind.STRING):
-        return Value(literal.kind)
+        # An annotation that promises no one kind, as `int | list[int]`, admits more than the default.
+        return Value(literal.kind) if argument.annotation is None else UNKNOWN
     name = argument.arg
     if name in known.strong:
         return domain.tensor()
