@@ -25,8 +25,12 @@ class DeviceTensorInWorker(Rule):
     re-initialize CUDA in forked subprocess"); one that is spawned holds a CUDA context of several hundred
     megabytes of its own, and hands over tensors that must be kept alive until they are used. So such a loader
     stays without workers, and each sample or batch is copied from pageable memory, in the training process,
-    while the GPU waits. Samples that stay on the host are pinned by the loader, and copied in one piece a
-    batch.
+    while the GPU waits.
+
+    What it costs are the workers. Measured on an H200 with torch 2.11: an epoch of 20 batches that have to be
+    computed took 1.21 s without workers and 0.35 s with 8. To copy samples one by one costs nothing by
+    itself: without workers, 128 samples took 17 ms that way, and 33 ms stacked on the CPU and copied at once.
+    So a data set that is in memory, and whose loader needs no workers, can leave it as it is.
 
     ## When it stays silent
 
@@ -42,6 +46,7 @@ class DeviceTensorInWorker(Rule):
 
     - torch.utils.data, "Multi-process data loading" (the note on CUDA tensors)
     - CUDA semantics, "Best practices"
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL304"

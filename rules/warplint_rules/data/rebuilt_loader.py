@@ -17,7 +17,9 @@ class RebuiltLoader(Rule):
     ## Why is this slow?
 
     Each loader starts its own workers, each with its imports and its copy of the data set, before the first
-    batch comes. Built once, with `persistent_workers=True`, they run on from epoch to epoch.
+    batch comes. Built once, with `persistent_workers=True`, they run on from epoch to epoch. Measured on an
+    H200 with torch 2.11: an epoch of 20 batches took 0.55 s with 8 workers started anew, and 0.34 s with the
+    same workers as before. The longer an epoch, the less it gains.
 
     ## When it stays silent
 
@@ -36,6 +38,7 @@ class RebuiltLoader(Rule):
 
     - torch.utils.data, "Multi-process data loading"
     - pytorch/pytorch#22133, kohya-ss/sd-scripts#120
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL303"

@@ -20,6 +20,8 @@ class RestartedIterator(Rule):
     `iter(loader)` starts an epoch: the sampler draws an order for the whole data set, the workers are started
     and fetch several batches ahead. `next` takes the first batch, and all the rest is thrown away with the
     iterator. Each step so pays the start of an epoch. Without shuffling, each step also sees the same batch.
+    Measured on an H200 with torch 2.11: five batches of a loader with 8 workers took 2.3 s this way, and 0.5
+    s from one iterator.
 
     ## When it stays silent
 
@@ -35,6 +37,7 @@ class RestartedIterator(Rule):
 
     - torch.utils.data, "Single- and Multi-process Data Loading"
     - pytorch/pytorch#1917
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL302"

@@ -25,7 +25,8 @@ class TrainerWithoutWorkers(Rule):
 
     `dataloader_num_workers` is 0 by default: each batch is read and collated by the process that drives the
     GPU, which has nothing to do meanwhile. For tokens in memory that hardly matters. With `set_transform` or
-    `with_transform`, images are decoded, or texts changed, for each batch anew.
+    `with_transform`, images are decoded, or texts changed, for each batch anew. Measured on an H200 with
+    torch 2.11: an epoch of 20 batches that have to be computed took 1.21 s without workers and 0.35 s with 8.
 
     ## When it stays silent
 
@@ -42,6 +43,7 @@ class TrainerWithoutWorkers(Rule):
     - transformers/training_args.py, `dataloader_num_workers`: "0 means that the data will be loaded in the
       main process"
     - Datasets documentation, `set_transform`: the transform is applied on the fly
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL912"

@@ -47,7 +47,7 @@ class Journey:
     """Where a tensor went. ``meetings`` stand in the order they are reached.
 
     ``host``: Python reads it somewhere, or fills it piece by piece. ``meets_cpu``: it is combined with other
-    CPU tensors. ``escapes``: it goes where the engine cannot follow.
+    CPU tensors, or returned beside them. ``escapes``: it goes where the engine cannot follow.
     """
 
     meetings: tuple[Meeting, ...]
@@ -79,7 +79,8 @@ def journey(made: ast.Call, facts: Facts) -> Journey:
     return Journey(
         tuple(meetings),
         host=any(use.kind is UseKind.HOST or _fills(use, made, facts) for _, use in travelled),
-        meets_cpu=any(use.other is not None and use.other.on_cpu for _, use in travelled),
+        meets_cpu=any(use.other is not None and use.other.on_cpu for _, use in travelled)
+        or _is_returned_beside_others([use.node for _, use in travelled], facts),
         escapes=any(use.kind in ESCAPES for _, use in travelled),
     )
 
@@ -97,6 +98,16 @@ def _uses(made: ast.expr, facts: Facts) -> Iterator[tuple[ast.expr, Use]]:
             seen.add(use.node)
             if use.kind in (UseKind.COMBINED, UseKind.OTHER) and facts.value(use.node).on_cpu:
                 waiting.append(use.node)
+
+
+def _is_returned_beside_others(used_at: list[ast.AST], facts: Facts) -> bool:
+    """Whether a function returns it with other CPU tensors, with which its caller most likely combines it."""
+    returns = {node for node in used_at if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple)}
+    return any(
+        sum(facts.value(element).on_cpu for element in node.value.elts) > used_at.count(node)
+        for node in returns
+        if isinstance(node.value, ast.Tuple)
+    )
 
 
 def _fills(use: Use, made: ast.expr, facts: Facts) -> bool:

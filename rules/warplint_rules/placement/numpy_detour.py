@@ -24,8 +24,9 @@ class NumpyDetour(Rule):
 
     The way there waits for all work queued on the GPU, NumPy then computes on one core while the GPU idles,
     and the way back is a copy from pageable memory, which waits again. Measured on an H200 with torch 2.11:
-    `x.cpu().numpy()` and `torch.from_numpy(a).cuda()` each block behind a busy GPU, `torch.sort`, `argmax`,
-    `cumsum`, `unique` and their like run on it.
+    `x.cpu()` and `torch.from_numpy(a).to(device)` each block behind a busy GPU, where `sort`, `argmax`,
+    `cumsum` and `clamp` run without a wait; to clip a million numbers took 1.7 ms by way of NumPy and
+    0.03 ms with `torch.clamp`.
 
     ## When it stays silent
 

@@ -14,10 +14,11 @@ class FullPrecisionMatmul(Rule):
 
     ## Why is this slow?
 
-    By default PyTorch multiplies float32 matrices without the tensor cores. Since Ampere they take float32
-    as TF32: the same range, and 10 bits of mantissa for the factors, with sums in float32. One line switches
+    By default PyTorch multiplies float32 matrices without the tensor cores. Since Ampere they take float32 as
+    TF32: the same range, and 10 bits of mantissa for the factors, with sums in float32. One line switches
     them on: `torch.set_float32_matmul_precision("high")`. Models of attention and linear layers spend most of
-    their time there.
+    their time there. Measured on an H200 with torch 2.11: a training step of 6 encoder layers took 191 ms by
+    default, 70 ms in TF32, and 29 ms in bfloat16 under `torch.autocast`.
 
     ## When it stays silent
 
@@ -38,6 +39,7 @@ class FullPrecisionMatmul(Rule):
     - torch.set_float32_matmul_precision
     - CUDA semantics, "TensorFloat-32 (TF32) on Ampere (and later) devices"
     - PyTorch performance tuning guide, "Enable Tensor cores"
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL401"

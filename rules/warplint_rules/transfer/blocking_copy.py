@@ -27,10 +27,12 @@ class BlockingCopy(Rule):
     ## Why is this slow?
 
     A loader with `pin_memory=True` puts its batches where the GPU can fetch them by itself. Without
-    `non_blocking=True` the host still waits until the copy is done, and so for all work queued before it:
-    the next operations are queued late, and the GPU may run dry between steps. Measured on an H200 with
-    torch 2.11: `.to(device)` from pinned memory waits for the whole queue, with `non_blocking=True` it
-    returns at once. How much that gains depends on what else waits: a `.item()` in each step takes it back.
+    `non_blocking=True` the host still waits until the copy is done, and so for all work queued before it: the
+    next operations are queued late, and the GPU may run dry between steps. Measured on an H200 with torch
+    2.11: `.to(device)` from pinned memory waits for the whole queue, with `non_blocking=True` it returns at
+    once. Where the GPU is busy anyway that gains nothing: a step that copies 64 MB and multiplies two
+    matrices took as long either way. It gains where the host is late, and a `.item()` in each step takes it
+    back.
 
     ## When it stays silent
 
