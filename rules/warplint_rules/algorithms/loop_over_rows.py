@@ -32,7 +32,7 @@ class LoopOverRows(Rule):
     Each round queues its own small kernels: an index, the arithmetic, a copy. The GPU is done with them long
     before Python has queued the next ones, so the time is that of Python, some 10 µs an operation, times the
     rows. One expression over the whole dimension takes a handful of kernels whatever the number of rows.
-    Measured on an H200 with torch 2.11: 256 rows take 10 ms in a loop and 0.04 ms at once. Reported
+    Measured on an H200 with torch 2.11: 256 rows take about 10 ms in a loop and 0.04 ms at once. Reported
     elsewhere: 8 to 10% of a training step for adding an offset to each row.
 
     ## When it stays silent

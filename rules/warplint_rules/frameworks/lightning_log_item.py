@@ -44,7 +44,7 @@ class LightningLogItem(Rule):
 
     - lightning/pytorch/core/module.py, `log`: "a float, Tensor, or a Metric"; values are detached
     - Lightning documentation, "Speed up model training": avoid `.item()`, `.numpy()`, `.cpu()`
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL901"

@@ -52,7 +52,7 @@ class ConvolutionBiasBeforeNorm(Rule):
 
     ## Sources
 
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - PyTorch performance tuning guide, "Disable bias for convolutions directly followed by a batch norm"
     """
 

@@ -36,8 +36,8 @@ class CatInLoop(Rule):
     Each round allocates the whole result anew and copies what is there already: for n rounds that is about
     n²/2 parts copied where n would do, and twice the memory at the end. The allocator finds no block of the
     next size, and memory fragments. Appending to a list and one `torch.cat` after the loop copies everything
-    once. Measured on an H200 with torch 2.11: 256 results of 64 rows took 3.4 ms joined one after the other,
-    and 0.11 ms at once.
+    once. Measured on an H200 with torch 2.11: 256 results of 64 rows took about 3.4 ms joined one after the
+    other, and 0.11 ms at once.
 
     ## When it stays silent
 
@@ -53,7 +53,7 @@ class CatInLoop(Rule):
 
     ## Sources
 
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - Project-MONAI/MONAI#305: a metric that joined its growing tensor every iteration
     """
 

@@ -44,7 +44,7 @@ class MemoryCleanedEachStep(Rule):
     ## Sources
 
     - CUDA semantics, "Memory management", and the Python documentation of `gc`
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - huggingface/peft#2894: less often, with times and peak memory
     - huggingface/transformers#31372: slower training with it, taken out again
     - pytorch/torchtitan#148: collecting at a fixed interval, on many ranks

@@ -44,7 +44,7 @@ class EvaluationBuildsGraph(Rule):
 
     - PyTorch performance tuning guide, "Disable gradient calculation for validation or inference"
     - PyTorch notes, "Autograd mechanics": `eval()` is independent of grad modes
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - OpenNMT/OpenNMT-py#1141, hszhao/semseg#60, mapbox/robosat#109: validation ran out of memory
     """
 

@@ -35,7 +35,7 @@ class AverageByLoop(Rule):
     launched from Python. With some hundred parameters the launches take longer than the work, and the GPU
     idles meanwhile. `torch._foreach_lerp_`, on which `torch.optim.swa_utils.get_ema_multi_avg_fn` builds,
     does all parameters in a few kernels, as the optimizers of PyTorch do by default. Measured on an H200 with
-    torch 2.11: 200 small tensors took 4.1 ms one by one and 0.12 ms at once.
+    torch 2.11: 200 small tensors took about 4.1 ms one by one and 0.12 ms at once.
 
     ## When it stays silent
 
@@ -53,7 +53,7 @@ class AverageByLoop(Rule):
     ## Sources
 
     - torch.optim, "Weight Averaging (SWA and EMA)", and torch/optim/swa_utils.py
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - huggingface/diffusers#7685: the update of an average, done with `_foreach`
     """
 

@@ -44,8 +44,8 @@ class OptimizerByLoop(Rule):
     A step of Adam is about ten kernels. With `foreach=False` each is launched for each parameter: thousands
     of launches a step, in which the GPU has next to nothing to do. The default on a GPU does all parameters
     in some dozen kernels, and `fused=True` in one. Measured on an H200 with torch 2.11: a step of AdamW over
-    200 small tensors took 22 ms one by one and 3.6 ms by default; a whole training step of six encoder layers
-    19.5 and 14.9 ms.
+    200 small tensors took about 22 ms one by one and 3.6 ms by default; a whole training step of six encoder
+    layers 19.5 and 14.9 ms.
 
     ## When it stays silent
 
@@ -62,7 +62,7 @@ class OptimizerByLoop(Rule):
 
     - torch.optim, "Algorithms": for-loop, foreach and fused
     - Lightning-AI/litgpt#857: a pretraining script that had it off
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL501"

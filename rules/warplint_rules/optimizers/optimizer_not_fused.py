@@ -45,10 +45,10 @@ class OptimizerNotFused(Rule):
     By default the step of Adam on a GPU is some ten kernels for each group of tensors (`foreach`), which read
     and write all parameters and both averages several times. `fused=True` does it in one pass. How much that
     gives is mixed, which is why this is a hint. Measured on an H200 with torch 2.11: the step of AdamW over
-    200 small tensors took 2.7 ms by default and 0.7 ms fused, but a whole training step of six encoder layers
-    15.2 and 14.2 ms. Reported elsewhere: 1 to 3% of a step of large models; more where many small steps are
-    bound by launching kernels. With a gradient scaler it also spares a wait each step. In some releases it
-    was slower than `foreach` for some shapes, so measure it.
+    200 small tensors took about 2.7 ms by default and 0.7 ms fused, but a whole training step of six encoder
+    layers 15.2 and 14.2 ms. Reported elsewhere: 1 to 3% of a step of large models; more where many small
+    steps are bound by launching kernels. With a gradient scaler it also spares a wait each step. In some
+    releases it was slower than `foreach` for some shapes, so measure it.
 
     ## When it stays silent
 
@@ -64,7 +64,7 @@ class OptimizerNotFused(Rule):
     ## Sources
 
     - torch.optim, "Algorithms": for-loop, foreach and fused
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     - deepmodeling/deepmd-kit#4463 and pytorch/torchtitan#881: what it gave
     - pytorch/pytorch#101291 and #121857: where it was slower
     """

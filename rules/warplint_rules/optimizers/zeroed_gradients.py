@@ -35,7 +35,7 @@ class ZeroedGradients(Rule):
     Each step then writes zeros over all gradients, and the backward pass reads them to add to them. By
     default (since torch 2.0) they are dropped: the backward pass writes its results, and between the steps
     the memory serves others. Measured on an H200 with torch 2.11: for 200 small parameters zeroing took
-    2.0 ms and dropping 0.14 ms.
+    about 2 ms and dropping 0.14 ms.
 
     ## When it stays silent
 
@@ -51,7 +51,7 @@ class ZeroedGradients(Rule):
     ## Sources
 
     - PyTorch performance tuning guide, on gradients that are zeroed
-    - measured on an H200, torch 2.11: what advice gains
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL505"

@@ -34,7 +34,7 @@ class HostIndex(HostMade):
 
     - CUDA semantics, "Use pinned memory buffers": what copies from pageable memory wait for
     - pytorch/pytorch#156384: CPU masks without a wait
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL102"

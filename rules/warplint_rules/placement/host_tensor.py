@@ -44,7 +44,8 @@ class HostTensorInHotCode(HostMade):
 
     - PyTorch performance tuning guide, "Create tensors directly on the target device"
     - CUDA semantics, "Use pinned memory buffers": what copies from pageable memory wait for
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt` and
+      `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL101"

@@ -42,7 +42,8 @@ class NumpyDetour(Rule):
     ## Sources
 
     - PyTorch performance tuning guide, "Avoid unnecessary CPU-GPU synchronization"
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt` and
+      `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL104"

@@ -35,6 +35,7 @@ class CudnnDisabled(Rule):
 
     - torch.backends.cudnn
     - PyTorch performance tuning guide, "Enable cuDNN auto-tuner"
+    - measured on an H200, torch 2.11: `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL533"

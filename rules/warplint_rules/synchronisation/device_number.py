@@ -45,7 +45,7 @@ class NumberCopiedToDevice(Rule):
     ## Sources
 
     - vllm-project/vllm#51458 and Lightning-AI/torchmetrics#3284: replaced by `torch.full`
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL209"

@@ -59,7 +59,7 @@ class ValidatedDistribution(Rule):
 
     - torch.distributions: `validate_args`
     - pytorch/pytorch#48743 and ray-project/ray#50440: validation as a cost of each step
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL208"

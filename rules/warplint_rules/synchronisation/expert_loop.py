@@ -37,7 +37,7 @@ class ExpertLoop(Rule):
 
     - jingyaogong/minimind#835 and #837: three waits an expert and layer
     - huggingface/transformers#38133: loops over experts
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL223"

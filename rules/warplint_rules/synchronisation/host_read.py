@@ -59,7 +59,8 @@ class HostReadInHotLoop(Rule):
 
     - PyTorch performance tuning guide, "Avoid unnecessary CPU-GPU synchronization"
     - pytorch/torchtune#522 and openvdb/fvdb-reality-capture#144: what `loss.item()` in a progress bar cost
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt` and
+      `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL201"

@@ -33,7 +33,7 @@ class ListAsIndex(Rule):
 
     ## Sources
 
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL220"

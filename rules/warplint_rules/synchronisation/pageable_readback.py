@@ -38,7 +38,7 @@ class ReadbackIntoPageable(Rule):
 
     - PyTorch tutorial on `pin_memory` and `non_blocking`
     - vllm-project/vllm-omni#4860: 240 ms a step
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL210"

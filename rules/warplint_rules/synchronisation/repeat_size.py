@@ -47,7 +47,7 @@ class RepeatWithoutSize(Rule):
 
     - documentation of `torch.repeat_interleave`: given `output_size`, it does not synchronize
     - facebookresearch/fairchem#2123: `output_size` passed for that reason
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL206"

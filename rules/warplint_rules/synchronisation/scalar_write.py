@@ -40,7 +40,7 @@ class NumberWrittenAtIndex(Rule):
     ## Sources
 
     - vllm-project/vllm#51738: numbers written at indices, found by a run-time check
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL204"

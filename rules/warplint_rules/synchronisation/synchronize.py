@@ -59,7 +59,7 @@ class SynchronizeInStepLoop(Rule):
 
     - CUDA semantics, "Asynchronous execution"
     - HuguesTHOMAS/KPConv-PyTorch#22 and facebookresearch/ConvNeXt#106: asked about by users
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL212"

@@ -35,7 +35,7 @@ class TensorOfTensors(Rule):
 
     ## Sources
 
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL224"

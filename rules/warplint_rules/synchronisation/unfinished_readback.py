@@ -38,7 +38,7 @@ class UnfinishedReadback(Rule):
     ## Sources
 
     - PyTorch tutorial on `pin_memory` and `non_blocking`: copies from the GPU need a synchronisation
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL211"

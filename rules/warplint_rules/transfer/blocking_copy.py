@@ -53,7 +53,8 @@ class BlockingCopy(Rule):
 
     - PyTorch tutorial on `pin_memory` and `non_blocking`
     - CUDA semantics, "Use pinned memory buffers"
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt` and
+      `bench/results/h200/advice_gains.txt`
     """
 
     code = "WL320"
