@@ -10,16 +10,13 @@ from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.rule import Verdict
 from warplint.static.tree import FunctionNode
 from warplint.static.values import Kind, Place, Value
-from warplint_rules._calls import argument as argument
+from warplint_rules._calls import argument
 
 QUIET_ROLES = {Role.SETUP, Role.DATA}
 """Code that is not part of a step, or works on the host anyway."""
 
 _SELDOM = Pattern(r"_*(un)?merge(_adapter|_weights?)?|\w*(get_or_create|verify)\w*")
 """Functions that hot code calls once, or on the way to something else than a step."""
-
-SHOWN = 40
-"""Characters of an expression that a message quotes."""
 
 
 def counts(node: ast.expr, facts: Facts) -> bool:
@@ -100,9 +97,3 @@ def goes_to_the_host(node: ast.expr, facts: Facts) -> bool:
     """Whether Python reads the result at once anyway, so that the wait would only move."""
     uses = facts.uses(node)
     return bool(uses) and all(use.kind is UseKind.HOST for use in uses)
-
-
-def short(node: ast.AST) -> str:
-    """An expression as a message quotes it."""
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

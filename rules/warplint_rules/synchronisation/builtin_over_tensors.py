@@ -5,7 +5,8 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Kind, Value
-from warplint_rules.synchronisation._waiting import counts, host_waits, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, waiting
 
 COMPARING = {"all", "any", "max", "min", "sorted"}
 MATHS = {

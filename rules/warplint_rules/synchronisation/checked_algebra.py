@@ -9,7 +9,8 @@ from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signa
 from warplint.static.tables.waits import CHECKED
 from warplint.static.tree import FunctionNode, last_name
 from warplint_rules._calls import has_unpacking
-from warplint_rules.synchronisation._waiting import counts, host_waits, operand, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -6,15 +6,14 @@ from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.waits import COUNTED
 from warplint.static.tree import last_name
-from warplint_rules._calls import has_unpacking
+from warplint_rules._calls import argument, has_unpacking
+from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import (
-    argument,
     counts,
     goes_to_the_host,
     host_waits,
     operand,
     position_after,
-    short,
     waiting,
 )
 

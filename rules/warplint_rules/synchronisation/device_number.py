@@ -8,7 +8,8 @@ from warplint.static.finding import Applicability, Confidence
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Kind, Place
 from warplint_rules._calls import has_unpacking, keyword
-from warplint_rules.synchronisation._waiting import counts, host_waits, short
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits
 
 if TYPE_CHECKING:
     import libcst as cst

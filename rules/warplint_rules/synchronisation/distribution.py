@@ -8,7 +8,8 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
-from warplint_rules.synchronisation._waiting import counts, host_waits, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, waiting
 
 if TYPE_CHECKING:
     import libcst as cst

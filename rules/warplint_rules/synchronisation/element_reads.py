@@ -9,7 +9,8 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Ver
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
-from warplint_rules.synchronisation._waiting import QUIET_ROLES, short
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import QUIET_ROLES
 
 READS = {"item", "tolist"}
 CASTS = {"bool", "complex", "float", "int"}
@@ -48,7 +49,7 @@ class ReadElementByElement(Rule):
 
     - PyTorch performance tuning guide, "Avoid unnecessary CPU-GPU synchronization"
     - Lightning-AI/pytorch-lightning#1637 and UKPLab/sentence-transformers#2277: such loops, rewritten
-    - measured on an H200, torch 2.11: which calls make the host wait
+    - measured on an H200, torch 2.11: `bench/results/h200/blocking_calls.txt`
     """
 
     code = "WL225"

@@ -5,8 +5,10 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
+from warplint_rules._calls import argument
+from warplint_rules._text import short
 from warplint_rules.synchronisation._experts import is_in_expert_loop
-from warplint_rules.synchronisation._waiting import argument, counts, operand, short, waiting
+from warplint_rules.synchronisation._waiting import counts, operand, waiting
 
 LOOKS = {"argwhere", "nonzero", "where"}
 

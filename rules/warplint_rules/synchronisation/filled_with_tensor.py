@@ -4,14 +4,14 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint_rules._calls import argument
+from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import (
-    argument,
     counts,
     host_waits,
     is_scalar,
     operand,
     position_after,
-    short,
     waiting,
 )
 

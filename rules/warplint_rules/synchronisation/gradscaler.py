@@ -8,7 +8,7 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Tor
 from warplint.static.tree import last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, is_set
-from warplint_rules.synchronisation._waiting import short
+from warplint_rules._text import short
 
 FUSED = {f"torch.optim.{name}" for name in ("Adagrad", "Adam", "AdamW", "SGD")}
 """Optimizers that take ``fused=True`` and then look at the scaler's findings on the GPU."""

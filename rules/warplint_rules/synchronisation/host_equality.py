@@ -4,7 +4,8 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint_rules.synchronisation._waiting import counts, host_waits, operand, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting
 
 COMPARISONS = {"allclose", "equal", "is_nonzero"}
 

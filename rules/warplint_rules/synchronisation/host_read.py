@@ -10,7 +10,8 @@ from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around
-from warplint_rules.synchronisation._waiting import counts, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, waiting
 
 NUMBER_READS = {"item", "tolist"}
 """Methods that hand a tensor's content to Python."""

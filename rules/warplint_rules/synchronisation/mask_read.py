@@ -5,15 +5,15 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
+from warplint_rules._calls import argument
+from warplint_rules._text import short
 from warplint_rules.synchronisation._index import indexed, masks
 from warplint_rules.synchronisation._waiting import (
-    argument,
     counts,
     goes_to_the_host,
     host_waits,
     operand,
     position_after,
-    short,
     waiting,
 )
 

@@ -4,8 +4,9 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint_rules._calls import has_unpacking
-from warplint_rules.synchronisation._waiting import argument, counts, host_waits, short, waiting
+from warplint_rules._calls import argument, has_unpacking
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, waiting
 
 UNKNOWN_NUMBER = -1
 """The default of ``num_classes``: one more than the largest class there is."""

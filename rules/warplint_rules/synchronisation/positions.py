@@ -4,15 +4,9 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint_rules._text import short
 from warplint_rules.synchronisation._experts import is_in_expert_loop
-from warplint_rules.synchronisation._waiting import (
-    counts,
-    goes_to_the_host,
-    host_waits,
-    operand,
-    short,
-    waiting,
-)
+from warplint_rules.synchronisation._waiting import counts, goes_to_the_host, host_waits, operand, waiting
 
 SEARCHES = {"argwhere", "nonzero"}
 

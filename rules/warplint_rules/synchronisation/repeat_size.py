@@ -6,16 +6,9 @@ from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
-from warplint_rules._calls import has_unpacking, is_set
-from warplint_rules.synchronisation._waiting import (
-    argument,
-    counts,
-    host_waits,
-    operand,
-    position_after,
-    short,
-    waiting,
-)
+from warplint_rules._calls import argument, has_unpacking, is_set
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, operand, position_after, waiting
 
 _COUNTS = Pattern(r"(\w*_)?(counts|dur|durs|durations|lens|lengths|repeats|sizes)")
 """Parameters by whose name there is one number for each element."""

@@ -8,8 +8,9 @@ from warplint.static.finding import Applicability
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import dotted
 from warplint.static.values import Kind
+from warplint_rules._text import short
 from warplint_rules.synchronisation._index import indexed, masks, positions
-from warplint_rules.synchronisation._waiting import counts, short, waiting
+from warplint_rules.synchronisation._waiting import counts, waiting
 
 if TYPE_CHECKING:
     import libcst as cst

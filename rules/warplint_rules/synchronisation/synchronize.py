@@ -10,7 +10,7 @@ from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name
 from warplint_rules._loops import Loop, loops_around
-from warplint_rules.synchronisation._waiting import short
+from warplint_rules._text import short
 
 DEVICE_WIDE = {
     "torch.accelerator.synchronize",

@@ -5,7 +5,8 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
-from warplint_rules.synchronisation._waiting import counts, host_waits, is_scalar, short, waiting
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, is_scalar, waiting
 
 FACTORIES = {
     f"torch.{name}"

@@ -5,7 +5,9 @@ import ast
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Kind, Value
-from warplint_rules.synchronisation._waiting import argument, counts, host_waits, is_scalar, short, waiting
+from warplint_rules._calls import argument
+from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import counts, host_waits, is_scalar, waiting
 
 BUILDERS = {
     "torch.tensor", "torch.as_tensor", "torch.FloatTensor", "torch.LongTensor", "torch.Tensor", "numpy.array",

@@ -6,7 +6,7 @@ from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import keyword
-from warplint_rules.synchronisation._waiting import short
+from warplint_rules._text import short
 
 WAITS = {"cpu", "query", "record_stream", "result", "synchronize", "wait", "wait_event", "wait_stream"}
 """Methods after which copies in the background are done, or somebody is told to wait for them."""
