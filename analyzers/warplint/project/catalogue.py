@@ -13,17 +13,22 @@ from warplint.project.root import PYPROJECT
 from warplint.project.selection import EVERY_RULE, did_you_mean, unknown_selectors
 from warplint.source.records import dataclass, replace
 from warplint.static.finding import Severity
-from warplint.static.registry import RuleError, load_rules
+from warplint.static.registry import RuleError, find_rules
 from warplint.static.rule import Rule
-
-OWN_PACK = "warplint_rules"
+from warplint.static.rule_index import AnyRule, imported
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """Rules, sorted by code, and the engine's own codes."""
 
-    rules: tuple[Rule, ...]
+    declared: tuple[AnyRule, ...]
+    """The rules as far as they are known without importing them."""
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules themselves, which takes importing them all."""
+        return tuple(map(imported, self.declared))
 
     @property
     def entries(self) -> tuple[BuiltIn | Rule, ...]:
@@ -37,17 +42,17 @@ class Catalogue:
     def words(self) -> Mapping[str, str]:
         """The code that each code and each name stands for."""
         words: dict[str, str] = {}
-        for entry in self.entries:
+        for entry in (*BUILT_IN, *self.declared):
             words[entry.code] = words[entry.name] = entry.code
         return words
 
     @cached_property
     def previews(self) -> frozenset[str]:
-        return frozenset(rule.code for rule in self.rules if rule.preview)
+        return frozenset(rule.code for rule in self.declared if rule.preview)
 
     @cached_property
     def severities(self) -> Mapping[str, Severity]:
-        return {entry.code: entry.severity for entry in self.entries}
+        return {entry.code: entry.severity for entry in (*BUILT_IN, *self.declared)}
 
     def codes_of(self, words: Iterable[str]) -> tuple[str, ...]:
         """Codes and prefixes in the place of names. Raises ValueError for a word that no rule has."""
@@ -119,7 +124,7 @@ class Catalogue:
 @lru_cache(maxsize=1)
 def catalogue() -> Catalogue:
     """Warplint's own rules."""
-    return Catalogue(load_rules())
+    return Catalogue(find_rules())
 
 
 def catalogue_of(config: Config) -> Catalogue:
@@ -136,7 +141,7 @@ def _with_packs(packs: tuple[str, ...], root: Path) -> Catalogue:
     # Last, so that a file beside the configuration cannot stand in for an installed module.
     sys.path.extend(place for place in map(str, places) if place not in sys.path)
     try:
-        found = Catalogue(load_rules((OWN_PACK, *packs)))
+        found = Catalogue(find_rules(packs))
     except RuleError as error:
         raise ConfigError(f"{root / PYPROJECT}: [{TABLE}] packs: {error}") from None
     for pack in packs:

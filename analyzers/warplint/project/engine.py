@@ -75,14 +75,18 @@ class Engine:
         self.config = self._catalogue.understood(config, strict=not self._lacks_packs)
         self.rule_seconds: defaultdict[str, float] = defaultdict(float)
         """How long each rule has taken, by code."""
-        rules = self._catalogue.rules
+        declared = self._catalogue.declared
         torch = self.config.torch.version
         self._files = ProjectFiles()
         self._others = Abroad(self._files)
         self._analyzer = Analyzer(
-            _timed(rules, self.rule_seconds) if timed else rules, root, torch, self._others, once=once
+            _timed(self._catalogue.rules, self.rule_seconds) if timed else declared,
+            root,
+            torch,
+            self._others,
+            once=once,
         )
-        self._wrong_for_torch = frozenset(rule.code for rule in rules if not rule.holds_for(torch))
+        self._wrong_for_torch = frozenset(rule.code for rule in declared if not rule.holds_for(torch))
         self._newest = NewestProfile(root)
 
     @classmethod

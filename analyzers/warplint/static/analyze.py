@@ -22,6 +22,7 @@ from warplint.static.location import confidence_in, within
 from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
 from warplint.static.rule import Rule, Verdict
+from warplint.static.rule_index import AnyRule, imported
 from warplint.static.tables.frameworks import shows_pytorch
 from warplint.static.torch_version import NEWEST, TorchVersion
 
@@ -89,7 +90,7 @@ class Analyzer:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Sequence[AnyRule],
         root: Path | None = None,
         torch: TorchVersion = NEWEST,
         others: Abroad | None = None,
@@ -208,7 +209,8 @@ class _Run:
                 self._facts.is_builtin,
                 self._knowledge.is_computed,
             )
-            for rule, node in nominated:
+            for declared, node in nominated:
+                rule = imported(declared)
                 self._facts.begin(placed, node)
                 try:
                     verdict = rule.check(node, self._facts)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from warplint.static.outline import Outline
-from warplint.static.rule import Rule
+from warplint.static.rule_index import AnyRule
 from warplint.static.truth import may_be_tensor, may_index
 
 Named = Callable[[ast.expr], str | None]
@@ -16,16 +16,16 @@ Named = Callable[[ast.expr], str | None]
 class Nominator:
     """The wishes of all rules in tables keyed by name."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._calls: dict[str, list[Rule]] = defaultdict(list)
+    def __init__(self, rules: Sequence[AnyRule]) -> None:
+        self._calls: dict[str, list[AnyRule]] = defaultdict(list)
         self._last_names: set[str] = set()
-        self._methods: dict[str, list[Rule]] = defaultdict(list)
-        self._builtins: dict[str, list[Rule]] = defaultdict(list)
+        self._methods: dict[str, list[AnyRule]] = defaultdict(list)
+        self._builtins: dict[str, list[AnyRule]] = defaultdict(list)
         self._conditions = [rule for rule in rules if rule.wants.conditions]
         self._formats = [rule for rule in rules if rule.wants.formats]
         self._subscripts = [rule for rule in rules if rule.wants.subscripts]
         self._added = [rule for rule in rules if rule.wants.added]
-        self._settings: dict[str, dict[str, list[Rule]]] = {}
+        self._settings: dict[str, dict[str, list[AnyRule]]] = {}
         for rule in rules:
             for name in rule.wants.settings:
                 owner, _, last = name.rpartition(".")
@@ -54,7 +54,7 @@ class Nominator:
         qualified: Named,
         is_builtin: Callable[[ast.Name], bool],
         is_computed: Callable[[str], bool],
-    ) -> Iterator[tuple[Rule, ast.expr]]:
+    ) -> Iterator[tuple[AnyRule, ast.expr]]:
         """Each rule with each node it wants to see; the callables answer for the module around the chunk."""
         for site in outline.calls:
             if site.handed_over or site.name not in interesting:

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from warplint.source.pattern import Pattern
 from warplint.static.rule import Example, Risk, Rule, Signature, TorchVersion, Wants
+from warplint.static.rule_index import AnyRule, RuleIndex
 
 CODE = Pattern(r"[A-Z]{2,}\d{3}")
 NAME = Pattern(r"[a-z0-9]+(-[a-z0-9]+)+")
@@ -34,7 +35,26 @@ class RuleError(Exception):
     """A rule file that breaks the contract of ``warplint.static.rule``; the message names file and fault."""
 
 
-def load_rules(packs: Sequence[str] = ("warplint_rules",)) -> tuple[Rule, ...]:
+OWN_PACK = "warplint_rules"
+
+
+def find_rules(packs: Sequence[str] = ()) -> tuple[AnyRule, ...]:
+    """Every rule of Warplint and of packs, sorted by code; without packs, imported when one is asked for.
+
+    Raises RuleError as ``load_rules`` does.
+    """
+    if packs:
+        return load_rules((OWN_PACK, *packs))
+    index = RuleIndex(_import(OWN_PACK).__path__)
+    known = index.read()
+    if known is not None:
+        return known
+    rules = load_rules()
+    index.write(rules)
+    return rules
+
+
+def load_rules(packs: Sequence[str] = (OWN_PACK,)) -> tuple[Rule, ...]:
     """Import every rule of the packs and return one instance of each, sorted by code.
 
     Raises RuleError for a pack that cannot be imported or a rule file that breaks the contract.

@@ -143,6 +143,11 @@ class Rewrite:
     imports: tuple[str, ...] = field(default=())
 
 
+def is_right_for(torch: TorchVersion, since: TorchVersion | None, until: TorchVersion | None) -> bool:
+    """Whether advice with these bounds is right for a program that runs with this torch."""
+    return (since is None or since <= torch) and (until is None or torch < until)
+
+
 class Rule(ABC):
     """One kind of finding. Subclasses live in ``warplint_rules``, one file each, and are found by place.
 
@@ -172,7 +177,7 @@ class Rule(ABC):
     @classmethod
     def holds_for(cls, torch: TorchVersion) -> bool:
         """Whether the advice is right for a program that runs with this torch."""
-        return (cls.since is None or cls.since <= torch) and (cls.until is None or torch < cls.until)
+        return is_right_for(torch, cls.since, cls.until)
 
     def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
         """Rewrite the libcst twin of the verdict's node; None when no fix is right after all."""

@@ -50,7 +50,7 @@ def _rules_that_are_on(config: Config) -> Iterator[str]:
     yield "# Rules that are on:\n"
     catalogue = catalogue_of(config)
     selection = catalogue.understood(config).selection
-    for rule in catalogue.rules:
+    for rule in catalogue.declared:
         if selection.enabled(rule.code, rule.preview) and rule.holds_for(config.torch.version):
             yield f"# {rule.code} {rule.name}\n"
 
