@@ -13,7 +13,7 @@ from typing_errors import CHANGES, Change
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
-from warplint.static.fixing import fix_all
+from warplint.static.fixing import fix_reported
 from warplint.static.registry import load_rules
 
 RULES = load_rules()
@@ -66,10 +66,10 @@ def test_fixes_leave_what_parses_and_nothing_to_fix_again(
     for change in session:
         text = change(text)
     note(text)
-    once = fix_all(ANALYZER, source(text), lambda _: True, unsafe=True)
+    once = fix_reported(ANALYZER, source(text), lambda analysis: analysis.findings, unsafe=True)
     if parses(text):
         assert parses(once.text)
-    again = fix_all(ANALYZER, source(once.text), lambda _: True, unsafe=True)
+    again = fix_reported(ANALYZER, source(once.text), lambda analysis: analysis.findings, unsafe=True)
     assert again.text == once.text
 
 
@@ -77,4 +77,4 @@ def test_fixes_leave_what_parses_and_nothing_to_fix_again(
 @given(st.text())
 def test_any_text_at_all_is_answered(unsafe: bool, text: str) -> None:
     check_places(ANALYZER.analyze(source("import torch\n" + text)))
-    fix_all(ANALYZER, source("import torch\n" + text), lambda _: True, unsafe)
+    fix_reported(ANALYZER, source("import torch\n" + text), lambda analysis: analysis.findings, unsafe)

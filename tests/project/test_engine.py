@@ -9,9 +9,9 @@ import pytest
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, STORE, LayoutError, RunManifest
 from warplint.profile.database import write_database
 from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
-from warplint.project.catalogue import Catalogue
+from warplint.project.catalogue import Catalogue, catalogue
 from warplint.project.config import Config, ConfigError
-from warplint.project.engine import Checked, Engine, all_rules, known_codes
+from warplint.project.engine import Checked, Engine, all_rules
 from warplint.source.text import SourceText
 from warplint.static.fixing import apply_edits
 from warplint.static.torch_version import TorchVersion
@@ -133,7 +133,7 @@ def test_an_engine_finds_its_project(tmp_path: Path) -> None:
 
 
 def test_the_engines_own_codes_are_known() -> None:
-    assert {"WL001", "WL002", "WL101"} <= known_codes()
+    assert {"WL001", "WL002", "WL101"} <= catalogue().codes
 
 
 # Measured costs

@@ -11,7 +11,7 @@ import pytest
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
 from warplint.static.finding import Applicability, Finding
-from warplint.static.fixing import fix_all
+from warplint.static.fixing import fix_reported
 from warplint.static.registry import CLOSE, OPEN, load_rules
 from warplint.static.rule import Example, Rule
 
@@ -50,7 +50,9 @@ def findings(rule: Rule, example: Example, text: str) -> list[Finding]:
 
 def fixed(rule: Rule, example: Example, text: str) -> str:
     source = SourceText(text, Path("example.py"))
-    return fix_all(Analyzer([rule], torch=example.torch), source, lambda _: True, unsafe=True).text
+    return fix_reported(
+        Analyzer([rule], torch=example.torch), source, lambda analysis: analysis.findings, unsafe=True
+    ).text
 
 
 @pytest.mark.parametrize(("rule", "example"), FIRES)

@@ -15,7 +15,7 @@ from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Edit
-from warplint.static.fixing import MAX_ROUNDS, FixResult, apply_edits, edits, fix_all
+from warplint.static.fixing import MAX_ROUNDS, FixResult, apply_edits, edits, fix_reported
 from warplint.static.rule import At, Metric, Rewrite, Rule, Signature, Verdict, wants
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class Breaking(Rewriting):
 
 def fixed(text: str, rule: Rule | None = None, unsafe: bool = False) -> FixResult:
     rule = rule or Rewriting("made({arguments})")
-    return fix_all(Analyzer([rule]), SourceText(text, Path("site.py")), lambda _: True, unsafe)
+    return fix_reported(
+        Analyzer([rule]), SourceText(text, Path("site.py")), lambda analysis: analysis.findings, unsafe
+    )
 
 
 SPLICES = {

@@ -73,15 +73,6 @@ class Record(enum.IntEnum):
     """JSON ``{"t_ns": int, "reason": str}``: the process closed its capture in good order."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineEvent:
-    """One step of a thread's line timeline; ``code`` 0 means no user frame."""
-
-    t_ns: int
-    code: int
-    line: int
-
-
 @dataclass(slots=True)
 class RunManifest:
     """``run.json``. Times are Unix seconds; ``root`` is the project root the command ran under."""

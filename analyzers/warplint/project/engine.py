@@ -261,8 +261,3 @@ def _as_finding(unused: Unused) -> Finding:
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
     return catalogue().rules
-
-
-def known_codes() -> frozenset[str]:
-    """Every code that selections and suppressions may name."""
-    return catalogue().codes

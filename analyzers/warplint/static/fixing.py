@@ -67,15 +67,6 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def fix_all(
-    analyzer: Analyzer, source: SourceText, findings_filter: Callable[[Finding], bool], unsafe: bool
-) -> FixResult:
-    """``fix_reported`` for a filter that looks at one finding alone."""
-    return fix_reported(
-        analyzer, source, lambda analysis: [*filter(findings_filter, analysis.findings)], unsafe
-    )
-
-
 def fix_reported(
     analyzer: Analyzer, source: SourceText, reported: Callable[[Analysis], Iterable[Finding]], unsafe: bool
 ) -> FixResult:
