@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Hotness
+from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name, walk_scope
 from warplint_rules._calls import keyword
 from warplint_rules._loops import loops_around
+from warplint_rules.optimizers._each_step import runs_each_step
 
 HEADERS = {"parameters", "named_parameters", "state_dict"}
 UPDATES = {"add_", "copy_", "lerp_", "mul_", "sub_"}
@@ -202,7 +203,11 @@ class Queue(torch.nn.Module):
         if update is None or not (update is node or _stands_for(node, loop, update)):
             return None
         function = facts.function(node)
-        if function is None or function.class_role == "optimizer" or not _is_each_step(node, facts):
+        if (
+            function is None
+            or function.class_role == "optimizer"
+            or not runs_each_step(node, EACH_STEP, facts)
+        ):
             return None
         names = [part.attr for part in ast.walk(function.node) if isinstance(part, ast.Attribute)]
         if "foreach" in names or any(name.startswith("_foreach_") for name in names):
@@ -311,10 +316,3 @@ def _stands_for(node: ast.Call, loop: ast.For, update: ast.expr) -> bool:
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in HEADERS
     )
     return next(heads, None) is node
-
-
-def _is_each_step(node: ast.expr, facts: Facts) -> bool:
-    hotness = facts.hotness(node)
-    function = facts.function(node)
-    named = function is not None and EACH_STEP.fullmatch(function.name) is not None
-    return hotness is Hotness.STEP or (hotness is Hotness.UNKNOWN and named)

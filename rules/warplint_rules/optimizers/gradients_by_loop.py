@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Hotness
+from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import last_name, walk_scope
+from warplint_rules.optimizers._each_step import runs_each_step
 
 HEADERS = {"named_parameters", "parameters"}
 EACH_STEP = Pattern(r"_*(\w*_)?(clip|grads?|gradients?|norm|normali[sz]e|scale|step|update|zero)(_\w+)?")
@@ -188,7 +189,7 @@ def regress(loader):
         names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
         done = next(_done(loop, names), None)
         function = facts.function(node)
-        if done is None or not _is_each_step(node, facts) or _is_of_a_layer(node, facts):
+        if done is None or not runs_each_step(node, EACH_STEP, facts) or _is_of_a_layer(node, facts):
             return None
         if function is not None:
             attributes = (part.attr for part in ast.walk(function.node) if isinstance(part, ast.Attribute))
@@ -259,10 +260,3 @@ def _is_of(node: ast.expr, names: set[str]) -> bool:
 
 def _reads_gradient(node: ast.expr, names: set[str]) -> bool:
     return any(isinstance(part, ast.Attribute) and _is_gradient(part, names) for part in ast.walk(node))
-
-
-def _is_each_step(node: ast.expr, facts: Facts) -> bool:
-    hotness = facts.hotness(node)
-    function = facts.function(node)
-    named = function is not None and EACH_STEP.fullmatch(function.name) is not None
-    return hotness is Hotness.STEP or (hotness is Hotness.UNKNOWN and named)
