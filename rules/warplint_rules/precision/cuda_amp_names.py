@@ -57,8 +57,10 @@ class CudaAmpNames(Rule):
 
     ## Fix safety
 
-    Safe: the same object is made with the same settings. Arguments given by position get their names. The
-    new names need PyTorch 2.4 or newer (`torch.amp.autocast` 1.10, `torch.amp.GradScaler` 2.3).
+    Safe for `autocast`: the new one does the same with the same settings. Unsafe for `GradScaler`: the old
+    class derives from the new one, so that `isinstance(scaler, torch.cuda.amp.GradScaler)` no longer holds.
+    Arguments given by position get their names. The new names need PyTorch 2.4 or newer
+    (`torch.amp.autocast` 1.10, `torch.amp.GradScaler` 2.3).
 
     ## Sources
 
@@ -213,12 +215,13 @@ context = autocast("cuda")
             and len(node.args) <= len(PARAMETERS[name])
             and not isinstance(facts.parent(node), FunctionNode)
         )
+        applicability = Applicability.UNSAFE if name == "GradScaler" else Applicability.SAFE
         return Verdict(
             node,
             f"`torch.cuda.amp.{name}` is deprecated since PyTorch 2.4 and warns when it runs. "
             f"`torch.amp.{name}` does the same, and is told the device: `{_new_start(name)}`.",
             Confidence.CERTAIN,
-            Applicability.SAFE if fixable else Applicability.NONE,
+            applicability if fixable else Applicability.NONE,
             f"Use torch.amp.{name}" if fixable else "",
         )
 
