@@ -141,9 +141,11 @@ def evaluate(model, images):
             return None
         return Verdict(
             node,
-            "cuDNN does not look for the fastest convolutions. Where shapes stay the same, set it to True."
+            "cuDNN does not look for the fastest convolutions. Where shapes stay the same, try "
+            "`torch.backends.cudnn.benchmark = True`."
             if is_benchmark
-            else "Deterministic convolutions are slower, and make nothing reproducible where no seed is set.",
+            else "This rules out convolutions that may be faster, and makes nothing reproducible where no seed "
+            "is set. Take it out, or set all seeds.",
             Confidence.LIKELY,
         )
 
