@@ -25,6 +25,24 @@ def method(name: str) -> str:
 
 
 PLACES = {
+    "a loop over minibatches": (
+        "def update(self, batch):\n    for minibatch in batch.split(64):\n        for _ in range(9):\n"
+        "            self.optim.step(loss)\n        «here()»",
+        "step",
+        "in the loop over batches",
+    ),
+    "a forward pass that runs a model for each part": (
+        "class Net(nn.Module):\n    def forward(self, parts):\n        for part in parts:\n"
+        "            self.encoder(part)\n        «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "a method that gives what it made of tensors under no_grad": (
+        "class Pixels(Chooser):\n    def choose(self, logits):\n        with torch.no_grad():\n"
+        "            «here()»\n            weight = logits.new_zeros(3)\n            return weight",
+        "step",
+        "in Pixels.choose",
+    ),
     "module level": ("«here()»", "once", "at module level"),
     "once an epoch, after a loop over a progress bar": (
         "for epoch in range(9):\n    for i, batch in pbar:\n        scaler.step(optimizer)\n    «here()»",
@@ -387,6 +405,9 @@ GUARDS = {
     ),
     "the first time for a parameter": ("if len(state) == 0:\n    state['m'] = «here()»", "once"),
     "when there is nothing": ("if len(batch) == 0:\n    x = «here()»", "step"),
+    "when a tensor has no elements": ("if boxes.numel() == 0:\n    «here()»\n    continue", "epoch"),
+    "when a batch has no rows": ("if boxes.shape[0] == 0:\n    «here()»\n    continue", "epoch"),
+    "when there is something else for no rows": ("if boxes.size(0) == 0:\n    «here()»", "step"),
     "every time there is none": ("if self.mask is None:\n    mask = «here()»", "step"),
     "before an exception": ("if bad:\n    «here()»\n    raise ValueError", "once"),
     "before the end of the loop": ("if done:\n    «here()»\n    break", "epoch"),

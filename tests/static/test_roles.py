@@ -40,6 +40,14 @@ CLASSES = {
         f"from .x import FolderDataset\nclass A(FolderDataset):\n    def f(self):{HERE}",
         "dataset",
     ),
+    "a sampler by name": (
+        f"from .x import BalancedSampler\nclass A(BalancedSampler):\n    def __iter__(self):{HERE}",
+        "sampler",
+    ),
+    "a sampler of something else": (
+        f"from .x import PixelSampler\nclass A(PixelSampler):\n    def sample(self, logits):{HERE}",
+        None,
+    ),
     "a data set by its methods": (
         f"class A:\n    def __len__(self):\n        return 3\n    def __getitem__(self, i):{HERE}",
         "dataset",

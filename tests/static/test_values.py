@@ -432,6 +432,13 @@ class Net(nn.Module):
 """,
         "unknown",
     ),
+    "gradients of what may have any place": (
+        """
+def norms(self):
+    return [«p.grad» for p in self.parameters if p.dim() > 1]
+""",
+        "tensor likely",
+    ),
     "gradients of anything": (
         """
 class Clip(nn.Module):
@@ -470,6 +477,7 @@ def train(model, loader, optimizer, criterion, device):
         ("«loss.item()»", "number"),
         ("«labels»", "tensor"),
         ("«loss.detach().cpu()»", "tensor cpu"),
+        ("far = measure(images).cpu()\n        far.clamp_(0)\n        «far»", "tensor cpu"),
         ("«model»", "module likely"),
         ("«loader»", "loader"),
     ],

@@ -96,7 +96,7 @@ class Evaluator(ABC):
         if name in found.holders:
             return domain.mapping(self.placed(domain.tensor()))
         if name in found.strong or (name in found.weak and self._worked_on_tensors(source)):
-            return self.placed(domain.tensor())
+            return domain.tensor(Place.CPU) if _is_copy_to_cpu(source) else self.placed(domain.tensor())
         return value
 
     def _worked_on_tensors(self, source: ast.expr) -> bool:
@@ -166,12 +166,13 @@ class Evaluator(ABC):
         if base.kind is Kind.NDARRAY:
             return python.ARRAY_ATTRIBUTES.get(name, domain.NUMBER)
         if name == "grad" and base.kind is Kind.UNKNOWN and base.qualified is None:
-            return self.placed(domain.tensor())
+            return domain.tensor(Place.LIKELY_ACCELERATOR)
         return _BY_NAME.get(name, UNKNOWN)
 
     def _tensor_attribute(self, base: Value, name: str) -> Value:
         if name in torch_methods.VIEWS:
-            return base
+            is_trained = name == "grad" and base.place is Place.UNKNOWN
+            return base.with_(place=Place.LIKELY_ACCELERATOR) if is_trained else base
         if name == "shape":
             return domain.SHAPE
         if name == "device":
@@ -418,6 +419,13 @@ def _is_number(node: ast.expr, value: Value) -> bool:
 
 _FIELDS = naming.OUTPUT_FIELDS | naming.INPUT_FIELDS | {"values", "indices"}
 """Fields of what models, tokenizers, ``topk`` and ``max`` return."""
+
+
+def _is_copy_to_cpu(source: ast.expr) -> bool:
+    return (
+        isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr == "cpu"
+    )
+
 
 _BY_NAME = {
     "device": domain.LIKELY_DEVICE,

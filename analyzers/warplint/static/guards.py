@@ -23,8 +23,20 @@ def _find(block: Block) -> Effect:
     by_test = Effect.NONE
     if isinstance(block.node, ast.If):
         by_test = _by_test(block.node, block.kind is BlockKind.TAKEN, _body(block, block.node))
-    is_rare = block.kind is BlockKind.HANDLER or block.leaves == "break"
+    is_rare = block.kind is BlockKind.HANDLER or block.leaves == "break" or _leaves_early(block)
     return Effect.SPARSE if by_test is Effect.NONE and is_rare else by_test
+
+
+def _leaves_early(block: Block) -> bool:
+    """Whether a branch leaves because a tensor has no elements: ``if x.size(0) == 0: return …``."""
+    test = block.node.test if isinstance(block.node, ast.If) else None
+    if block.leaves is None or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    is_empty = isinstance(test.ops[0], ast.Eq) and _is_zero(test.comparators[0])
+    measured = test.left.value if isinstance(test.left, ast.Subscript) else test.left
+    measure = measured.func if isinstance(measured, ast.Call) else measured
+    by_measure = isinstance(measure, ast.Attribute) and measure.attr in frequency.MEASURES
+    return block.kind is BlockKind.TAKEN and is_empty and by_measure
 
 
 def _body(block: Block, statement: ast.If) -> list[ast.stmt]:

@@ -107,10 +107,14 @@ class HotnessMap:
 
     def _hot(self, function: FunctionOutline, role: Role) -> Hotness:
         """How often a function with a hot role runs: once a step, or around the loop that does."""
-        if any(self._loops.kind(loop) is not LoopKind.PLAIN for loop in function.loops):
+        kinds = {self._loops.kind(loop) for loop in function.loops} - {LoopKind.PLAIN}
+        if role is Role.FORWARD and kinds <= {LoopKind.INFERENCE}:
+            # A model's forward pass that runs another for each of its parts is a step all the same.
+            return Hotness.STEP
+        if kinds:
             # A step may take its batch in parts: the loop over them is no loop over steps.
             return Hotness.STEP if function_roles.ONE_STEP.fullmatch(function.name) else Hotness.EPOCH
-        if role is Role.FORWARD or self._loops.is_training_step(function):
+        if self._loops.is_training_step(function):
             return Hotness.STEP
         if self._class_role(function) in _STEP_CLASSES:
             return Hotness.STEP
@@ -203,6 +207,8 @@ def _is_for_models(function: FunctionOutline, class_role: str | None) -> bool:
     if _promises_tensors(function):
         return True
     gives = function.node.body[-1]
+    while isinstance(gives, ast.With):
+        gives = gives.body[-1]
     if function.outer is not None or not isinstance(gives, ast.Return) or gives.value is None:
         return False
     if class_role not in _MODEL_CLASSES or _holds_others(annotated(function.node.returns)):

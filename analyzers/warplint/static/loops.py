@@ -141,8 +141,10 @@ def _iterates_loader(node: ast.AST) -> bool:
     names = [last_name(inner) for inner in _wrapped(node.iter)]
     if any(map(frequency.LOADER.fullmatch, names)):
         return True
-    counts = isinstance(node.target, ast.Name) and frequency.COUNTER.fullmatch(node.target.id)
-    return not counts and any(map(frequency.PROGRESS.fullmatch, names))
+    target = node.target.id if isinstance(node.target, ast.Name) else ""
+    if frequency.MINIBATCH.fullmatch(target):
+        return not _counts(node)
+    return not frequency.COUNTER.fullmatch(target) and any(map(frequency.PROGRESS.fullmatch, names))
 
 
 def _wrapped(iterated: ast.expr) -> Iterator[ast.expr]:

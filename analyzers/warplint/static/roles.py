@@ -72,6 +72,9 @@ class ClassRoles:
             if role is not None:
                 return role
         role = _by_suffix(last_name(base), class_roles.SUFFIXES)
+        if role == "sampler" and not class_roles.SAMPLING & owner.methods.keys():
+            # One that gives no indices of a data set chooses pixels, tokens or time steps.
+            role = None
         if role == MODULE:
             return MODULE if _looks_like_module(owner) else self._elsewhere(base)
         if (

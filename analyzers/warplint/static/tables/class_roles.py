@@ -63,6 +63,9 @@ SUFFIXES = (
 )
 """How bases that the file does not define are named; the first fit counts. Modules need a ``forward``."""
 
+SAMPLING = frozenset({"__iter__", "__len__", "set_epoch"})
+"""Methods by which a sampler gives a loader the indices of a data set."""
+
 OWN_NAME_SUFFIXES = (
     ("Dataset", "dataset"),
     ("Collator", "collator"),

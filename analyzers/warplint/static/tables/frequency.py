@@ -20,6 +20,9 @@ LOADER = Pattern(
 )
 """What a loop over batches iterates."""
 
+MINIBATCH = Pattern(r"(mini|micro)_?batch(_\w+)?")
+"""What a loop over parts of what was collected calls one of them."""
+
 PROGRESS = Pattern(r"pbar|(\w+_)?(progress(_?bar)?|tepoch|tbar|prog_bar)")
 """Names of progress bars, which go over batches unless they count."""
 
@@ -55,6 +58,9 @@ SPARSE_WORDS = words(
     """
 )
 """Parts of the names of flags behind which code runs rarely, or on one rank only."""
+
+MEASURES = frozenset({"nelement", "numel", "shape", "size"})
+"""What tells that a tensor has no elements."""
 
 TRACING = frozenset({"is_tracing", "is_scripting", "is_in_onnx_export", "is_exporting", "onnx", "export"})
 """Tests that hold only while a model is converted."""
