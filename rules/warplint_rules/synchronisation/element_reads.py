@@ -17,6 +17,8 @@ CASTS = {"bool", "complex", "float", "int"}
 COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 """What stands between a tensor and the read of it, and changes nothing about how often it is read."""
 STEPPING = {"backward", "step", "zero_grad"}
+MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
+"""What makes a tensor of an element that is on the host."""
 COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
 MAX_NAMES = 3
 """Names that are followed from what is read to the loop it comes from."""
@@ -163,6 +165,19 @@ def boxes(found: list[torch.Tensor]):
 """,
         ),
         Example(
+            "Numbers of the host that are sent to other ranks.",
+            """\
+import torch
+
+
+def shared(results: dict, device: torch.device):
+    for name, value in list(results.items()):
+        value = torch.as_tensor(value, device=device)
+        torch.distributed.broadcast(value, src=0)
+        results[name] = float(value.cpu())
+""",
+        ),
+        Example(
             "Drop rates of a model that is set up.",
             """\
 import torch
@@ -237,7 +252,7 @@ def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> boo
     )
     return any(
         _is_at(part, targets, facts) or (not takes_rows and _is_one(part, targets, facts))
-        for part in _parts(read, facts)
+        for part in _parts(read, targets, facts)
     )
 
 
@@ -246,18 +261,30 @@ def _steps(loop: Loop) -> bool:
     return any(isinstance(part, ast.Attribute) and part.attr in STEPPING for part in ast.walk(loop))
 
 
-def _parts(read: ast.expr, facts: Facts) -> Iterator[ast.expr]:
+def _is_made_of(names: set[str], made: ast.AST | None, facts: Facts) -> bool:
+    """Whether a call makes a tensor of what a loop goes over, which then was on the host."""
+    return (
+        isinstance(made, ast.Call)
+        and facts.qualified(made.func) in MAKERS
+        and any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(made))
+    )
+
+
+def _parts(read: ast.expr, targets: set[str], facts: Facts) -> Iterator[ast.expr]:
     """What is read and everything in it, through the names it was given on the way."""
-    waiting, seen = [read], 0
+    waiting: list[ast.AST] = [read]
+    seen = 0
     while waiting:
-        for part in ast.walk(waiting.pop()):
-            if not isinstance(part, ast.expr):
-                continue
+        part = waiting.pop()
+        origin = facts.value(part).origin if isinstance(part, ast.Name) else None
+        if any(_is_made_of(targets, made, facts) for made in (part, origin)):
+            continue
+        if isinstance(part, ast.expr):
             yield part
-            origin = facts.value(part).origin if isinstance(part, ast.Name) else None
-            if origin is not None and origin is not part and seen < MAX_NAMES:
-                seen += 1
-                waiting.append(origin)
+        waiting.extend(ast.iter_child_nodes(part))
+        if origin is not None and origin is not part and seen < MAX_NAMES:
+            seen += 1
+            waiting.append(origin)
 
 
 def _is_at(part: ast.expr, targets: set[str], facts: Facts) -> bool:
