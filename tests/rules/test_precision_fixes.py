@@ -6,7 +6,7 @@ from pathlib import Path
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.fixing import fix_all
+from warplint.static.fixing import fix_reported
 from warplint_rules.precision.cuda_amp_names import CudaAmpNames
 
 TEXT = """\
@@ -21,5 +21,6 @@ def set_up():
 
 def test_a_scaler_of_another_class_is_made_only_on_request() -> None:
     analyzer = Analyzer([CudaAmpNames()])
-    safe = fix_all(analyzer, SourceText(TEXT, Path("site.py")), lambda _: True, unsafe=False)
+    source = SourceText(TEXT, Path("site.py"))
+    safe = fix_reported(analyzer, source, lambda analysis: analysis.findings, unsafe=False)
     assert safe.text == TEXT.replace("torch.cuda.amp.autocast()", 'torch.amp.autocast("cuda")')
