@@ -26,7 +26,7 @@ class CudnnHeldBack(Rule):
     With `cudnn.benchmark = True` cuDNN tries its algorithms for each shape of a convolution once and takes
     the fastest; `False` leaves the choice to a guess. `cudnn.deterministic = True` rules fast algorithms
     out, whatever benchmark finds. Such lines are often copied from scripts that fix all seeds; alone they
-    cost speed, and make nothing reproducible.
+    make nothing reproducible.
 
     A hint, because it depends on the shapes: where they change from step to step, trying costs more than it
     gains. Measured on an H200 with torch 2.11, neither switch changed the training step of 8 convolution
@@ -144,8 +144,8 @@ def evaluate(model, images):
             "cuDNN does not look for the fastest convolutions. Where shapes stay the same, try "
             "`torch.backends.cudnn.benchmark = True`."
             if is_benchmark
-            else "This rules out convolutions that may be faster, and makes nothing reproducible where no seed "
-            "is set. Take it out, or set all seeds.",
+            else "This rules out convolutions that may be faster, and makes nothing reproducible where no "
+            "seed is set. Take it out, or set all seeds.",
             Confidence.LIKELY,
         )
 
