@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Related
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
-from warplint_rules._calls import has_unpacking, is_off, keyword, with_keyword
+from warplint_rules._calls import argument, has_unpacking, is_off, keyword, with_keyword
 from warplint_rules._loaders import CALLS, POSITIONS
 from warplint_rules._loops import loops_around
 from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
@@ -472,10 +472,7 @@ class Lack(enum.Enum):
 
 
 def _argument(loader: ast.Call, name: str) -> ast.expr | None:
-    given = keyword(loader, name)
-    if given is None and name in POSITIONS and POSITIONS.index(name) < len(loader.args):
-        return loader.args[POSITIONS.index(name)]
-    return given
+    return argument(loader, POSITIONS.index(name), name) if name in POSITIONS else keyword(loader, name)
 
 
 def _is_on(loader: ast.Call, name: str) -> bool:

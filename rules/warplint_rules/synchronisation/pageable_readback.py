@@ -21,8 +21,8 @@ class ReadbackIntoPageable(Rule):
 
     The GPU can only write by itself into pinned memory. Into pageable memory CUDA copies by way of a buffer
     of its own and waits until it is done, whatever `non_blocking` says: the host waits for the copy and for
-    all work queued before. Measured on an H200 with torch 2.11: `cpu.copy_(gpu, non_blocking=True)` waits at
-    any size, and `torch.cuda.set_sync_debug_mode` does not notice; with a pinned target it does not wait.
+    all work queued before. Measured on an H200 with torch 2.11: `cpu.copy_(gpu, non_blocking=True)` waits for
+    the whole queue, and with a pinned target for nothing. `torch.cuda.set_sync_debug_mode` does not notice.
 
     ## When it stays silent
 
