@@ -9,6 +9,7 @@ from probes import Probe, analyze, reported
 
 from warplint.static.facts import Facts
 from warplint.static.rule import Wants, wants
+from warplint.static.tables.frameworks import shows_pytorch
 
 CALLS = wants(calls=["torch.arange"])
 METHODS = wants(methods=["item"])
@@ -212,3 +213,8 @@ def test_what_a_file_mentions_is_asked_again_when_it_changes() -> None:
     first = analyze(text, probe)
     second = analyze(text.replace("bf16", "tf32"), probe, previous=first)
     assert [said for _, said in reported(second)] == ["['tf32']"]
+
+
+def test_a_file_shows_by_its_methods_that_it_trains() -> None:
+    assert shows_pytorch("from .models import build\nbuild().zero_grad()")
+    assert not shows_pytorch("from .models import build\nbuild().run()")

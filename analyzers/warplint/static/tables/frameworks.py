@@ -11,7 +11,7 @@ FRAMEWORKS = (
 )  # fmt: skip
 """Packages of programs that run on PyTorch."""
 
-SIGNS = (*FRAMEWORKS, ".backward(")
+SIGNS = (*FRAMEWORKS, ".backward(", ".zero_grad(", ".cuda(")
 """A text that holds none of these has nothing for us."""
 
 
