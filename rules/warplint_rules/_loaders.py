@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.tables import frequency, torch_functions
+from warplint.static.tables import frequency, torch_functions, torch_methods
 from warplint.static.tree import last_name
 from warplint.static.values import Kind
 
@@ -22,8 +22,6 @@ CALLS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"
 
 _HANDING_ON = frequency.WRAPPERS | {"iter", "next", "reversed", "list", "tuple"}
 """Functions whose result holds what they are handed, or hands out parts of it."""
-_PARTS = frozenset({"items", "values", "get", "pop"})
-"""Methods of a batch that give its parts."""
 _GPU = Pattern("cuda|gpu|accel", re.IGNORECASE)
 """What a condition mentions that asks whether there is a GPU."""
 _MAX_STEPS = 12
@@ -120,7 +118,7 @@ def is_loader(call: ast.Call, facts: Facts) -> bool:
 def _before(node: ast.expr, facts: Facts) -> list[ast.expr]:
     """What an expression hands on: what a loop iterates, the batch of a part, what a caller hands over."""
     if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _PARTS:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in torch_methods.CONTAINER_METHODS:
             return [node.func.value]
         return node.args[:1] if last_name(node.func) in _HANDING_ON else []
     if isinstance(node, ast.Subscript):

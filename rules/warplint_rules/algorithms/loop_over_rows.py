@@ -3,11 +3,12 @@ from __future__ import annotations
 import ast
 
 from warplint.source.pattern import Pattern
-from warplint.static.facts import Facts, Role
+from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.words import words
 from warplint_rules._calls import is_off
+from warplint_rules._roles import QUIET_ROLES
 
 FEW = 4
 """Rounds that cost less than rewriting them is worth."""
@@ -308,5 +309,5 @@ def _is_apart(node: ast.expr, facts: Facts) -> bool:
     """Whether the function prepares something, or is named as the one of several ways that takes a loop."""
     function = facts.function(node)
     return function is not None and (
-        function.role in {Role.SETUP, Role.DATA} or ON_PURPOSE.search(function.name) is not None
+        function.role in QUIET_ROLES or ON_PURPOSE.search(function.name) is not None
     )

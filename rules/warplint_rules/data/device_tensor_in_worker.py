@@ -10,8 +10,8 @@ from warplint.static.tables import frequency
 from warplint.static.tree import last_name
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._text import short
+from warplint_rules.data._source import FETCHERS
 
-FETCHERS = {"__getitem__", "__getitems__", "__iter__"}
 COLLATING = re.compile(r"\w*collat(e|er|or)\w*")
 HOLDERS = (Kind.TENSOR, Kind.SEQUENCE, Kind.UNKNOWN)
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 import ast
 
 from warplint.source.pattern import Pattern
-from warplint.static.facts import Facts, Role
+from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.torch_methods import METADATA, SIZES
 from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
 from warplint_rules._loops import loops_around
+from warplint_rules._roles import QUIET_ROLES
 
 JOINS = {f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack", "vstack")}
 SMALL = Pattern(r"\w*(ids?|idx|ind(ex|ices)|masks?|masked|seqs?|sequences?|tokens?)|\w*_?(len|lengths?)")
@@ -191,7 +192,7 @@ def load(files):
 def _grows_in_loop(statement: ast.Assign, grown: str, facts: Facts) -> bool:
     loops = loops_around(statement, facts)
     function = facts.function(statement)
-    prepares = function is not None and function.role in {Role.DATA, Role.SETUP}
+    prepares = function is not None and function.role in QUIET_ROLES
     if not loops or prepares:
         return False
     loop = loops[0]

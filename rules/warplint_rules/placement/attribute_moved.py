@@ -3,14 +3,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from warplint.static.facts import Facts, Role
+from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tree import FunctionNode
 from warplint_rules._calls import is_set
+from warplint_rules._roles import QUIET_ROLES
 
 CONSTRUCTION = {"__init__", "__post_init__", "__new__"}
-QUIET_ROLES = {Role.SETUP, Role.DATA}
 
 
 class AttributeMovedEachTime(Rule):

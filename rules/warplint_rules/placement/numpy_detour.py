@@ -3,16 +3,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from warplint.static.facts import Facts, Role, UseKind
+from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking
+from warplint_rules._roles import QUIET_ROLES
 
 BUILDERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
 ON_ARRAYS = {"astype", "copy", "flatten", "ravel", "reshape", "squeeze", "transpose"}
 """Methods of arrays that tensors have as well, under this or another name."""
-QUIET_ROLES = {Role.SETUP, Role.DATA}
 MAX_NAMES = 4
 """Names that are followed from the array to the tensor it was read from."""
 

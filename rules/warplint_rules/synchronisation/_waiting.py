@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 
 from warplint.source.pattern import Pattern
-from warplint.static.facts import Facts, Role, UseKind
+from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.rule import Verdict
 from warplint.static.tree import FunctionNode
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._calls import argument
+from warplint_rules._roles import QUIET_ROLES
 
-QUIET_ROLES = {Role.SETUP, Role.DATA}
-"""Code that is not part of a step, or works on the host anyway."""
+CASTS = frozenset({"bool", "complex", "float", "int"})
+"""What makes a Python number of a tensor."""
+STEPS = frozenset({"backward", "step", "zero_grad"})
+"""Methods that a training loop calls."""
 
 _SELDOM = Pattern(r"_*(un)?merge(_adapter|_weights?)?|\w*(get_or_create|verify)\w*")
 """Functions that hot code calls once, or on the way to something else than a step."""

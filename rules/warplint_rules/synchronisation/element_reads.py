@@ -9,14 +9,13 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Ver
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
+from warplint_rules._roles import QUIET_ROLES
 from warplint_rules._text import short
-from warplint_rules.synchronisation._waiting import QUIET_ROLES
+from warplint_rules.synchronisation._waiting import CASTS, STEPS
 
 READS = {"item", "tolist"}
-CASTS = {"bool", "complex", "float", "int"}
 COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 """What stands between a tensor and the read of it, and changes nothing about how often it is read."""
-STEPPING = {"backward", "step", "zero_grad"}
 MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
 """What makes a tensor of an element that is on the host."""
 COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
@@ -258,7 +257,7 @@ def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> boo
 
 def _steps(loop: Loop) -> bool:
     """Whether a loop trains, collects or runs for epochs: what it goes over are no elements."""
-    return any(isinstance(part, ast.Attribute) and part.attr in STEPPING for part in ast.walk(loop))
+    return any(isinstance(part, ast.Attribute) and part.attr in STEPS for part in ast.walk(loop))
 
 
 def _is_made_of(names: set[str], made: ast.AST | None, facts: Facts) -> bool:

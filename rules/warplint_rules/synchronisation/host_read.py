@@ -11,13 +11,12 @@ from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._text import short
-from warplint_rules.synchronisation._waiting import counts, waiting
+from warplint_rules.synchronisation._waiting import CASTS, counts, waiting
 
 NUMBER_READS = {"item", "tolist"}
 """Methods that hand a tensor's content to Python."""
 ARRAY_READS = {"cpu", "numpy", "to"}
 """Methods that copy a tensor to host memory, mostly for a library that needs it there."""
-CASTS = {"bool", "complex", "float", "int"}
 TEXTS = {"print", "repr", "str"}
 HOST_WORK = {"step", "decode", "batch_decode", "convert_ids_to_tokens"}
 """Methods that need their arguments on the host: those of simulations and tokenizers."""

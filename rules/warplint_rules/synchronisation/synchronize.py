@@ -11,6 +11,7 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Ver
 from warplint.static.tree import last_name
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._text import short
+from warplint_rules.synchronisation._waiting import STEPS
 
 DEVICE_WIDE = {
     "torch.accelerator.synchronize",
@@ -25,7 +26,6 @@ CLOCKS = {
 """What a function calls that measures time: there the wait is the point."""
 WORDS = ("bench", "latency", "measure", "profil", "throughput", "time", "timing", "tune", "warmup")
 """Parts of the names of functions that measure."""
-STEPS = {"backward", "step", "zero_grad"}
 HARDWARE = Pattern(r"cuda|is_available|device")
 """What conditions say that hold on every machine with a GPU."""
 EPOCHS = Pattern(r"\w*epoch\w*", re.IGNORECASE)
