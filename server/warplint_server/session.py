@@ -22,6 +22,7 @@ from warplint_server.neighbours import Neighbours
 from warplint_server.notebook_document import NotebookDocument, NotebookText, PartPositions
 from warplint_server.polling import written_ns
 from warplint_server.positions import Positions
+from warplint_server.preparation import prepare
 from warplint_server.settings import FolderSettings, Settings
 from warplint_server.worker import Worker
 from warplint_server.workspace import Project, Workspace
@@ -105,6 +106,7 @@ class Session:
             log=lambda message: self._soon(audience.log, message),
             trusted=features.trusts_folders,
         )
+        self.engine_worker.call(prepare, features.draws)
 
     def open(self, uri: str, path: Path, version: int, text: str) -> None:
         self.close(uri)
