@@ -386,6 +386,11 @@ GUARDS = {
     "on one rank": ("if rank == 0:\n    «here()»", "epoch"),
     "in the main process": ("if accelerator.is_main_process:\n    «here()»", "epoch"),
     "when it is time to log": ("if self.should_log(step):\n    «here()»", "epoch"),
+    "where a folder for logs was named": ("if args.log_dir:\n    «here()»", "step"),
+    "after leaving where no folder was named": (
+        "if not exists(self.checkpoint_path):\n    continue\n«here()»",
+        "step",
+    ),
     "at chosen steps": ("if step in (0, 100):\n    «here()»", "epoch"),
     "at the first step": ("if step == 0:\n    «here()»", "epoch"),
     "in training mode": ("if self.training:\n    «here()»", "step"),

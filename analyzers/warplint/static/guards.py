@@ -158,6 +158,8 @@ def _is_counter(node: ast.expr) -> bool:
 
 def _words(node: ast.AST) -> frozenset[str]:
     """The words of an expression's names: ``args.log_interval`` gives ``args``, ``log``, ``interval``."""
-    names = [last_name(inner) for inner in ast.walk(node) if isinstance(inner, ast.Name | ast.Attribute)]
+    named = [last_name(inner) for inner in ast.walk(node) if isinstance(inner, ast.Name | ast.Attribute)]
+    # Where something is to go is said once, and says nothing of how often it goes there.
+    names = [name for name in named if not name.endswith(frequency.PLACES)]
     parts = [part for name in names for part in name.lower().split("_")]
     return frozenset([*names, *parts])

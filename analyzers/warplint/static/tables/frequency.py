@@ -59,6 +59,9 @@ SPARSE_WORDS = words(
 )
 """Parts of the names of flags behind which code runs rarely, or on one rank only."""
 
+PLACES = ("_dir", "_file", "_folder", "_path")
+"""Ends of the names of options that hold a place in the file system."""
+
 MEASURES = frozenset({"nelement", "numel", "shape", "size"})
 """What tells that a tensor has no elements."""
 
