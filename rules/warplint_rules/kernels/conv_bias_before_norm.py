@@ -24,6 +24,8 @@ BEFORE_BIAS = 7
 where the eighth is ``bias`` too."""
 RELEASED = ("from_pretrained", "hf_hub_download", "load_state_dict_from_url", "load_url", "post_init")
 """Calls of files whose models load weights that someone has published."""
+TOUCHED = r"\.bias\b"
+"""Found where weights are set: a bias that is left out is `None` there."""
 
 
 class ConvolutionBiasBeforeNorm(Rule):
@@ -48,7 +50,7 @@ class ConvolutionBiasBeforeNorm(Rule):
 
     Unsafe: saved weights of the model have the bias, and no longer fit (`load_state_dict(strict=False)` takes
     them, and in evaluation the running mean then misses the bias). Draws of random numbers at construction
-    change. No fix is offered where the class touches a `.bias` itself.
+    change. No fix is offered where the file touches a `.bias` itself, as functions do that set weights.
 
     ## Sources
 
@@ -110,6 +112,22 @@ def layers(widths):
     for before, width in zip(widths, widths[1:]):
         made += [nn.Conv2d(before, width, 3, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
     return nn.Sequential(*made)
+""",
+        ),
+        Example(
+            "A function of the file sets the bias, which must not be missing then: no fix.",
+            """\
+from torch import nn
+
+
+def start(module):
+    if isinstance(module, nn.Conv2d):
+        nn.init.zeros_(module.bias)
+
+
+def stem(width):
+    layers = nn.Sequential(«nn.Conv2d(3, width, 3)», nn.BatchNorm2d(width))
+    return layers.apply(start)
 """,
         ),
         Example(
@@ -234,14 +252,12 @@ class Two(nn.Module):
         norm = _next_in_sequence(node, facts) or _next_in_forward(node, facts)
         if norm is None:
             return None
-        around = _class_around(node, facts)
-        touched = around is not None and any(_is_bias(part) for part in ast.walk(around))
         return Verdict(
             node,
             f"The bias of this convolution is taken away again by the `{norm}` behind it. Pass `bias=False`: "
             "it saves a sum over the gradients in each backward pass.",
             Confidence.CERTAIN,
-            Applicability.NONE if touched else Applicability.UNSAFE,
+            Applicability.NONE if facts.mentions(TOUCHED) else Applicability.UNSAFE,
             "Leave the bias out",
         )
 
@@ -257,10 +273,6 @@ def _has_bias(call: ast.Call) -> bool:
     given = keyword(call, "bias")
     is_on = given is None or (isinstance(given, ast.Constant) and given.value is True)
     return is_on and len(call.args) <= BEFORE_BIAS and not has_unpacking(call)
-
-
-def _is_bias(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "bias"
 
 
 def _norm(node: ast.AST | None, facts: Facts) -> str | None:
