@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Severity, Signature, Verdict, wants
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, with_keyword
 from warplint_rules._gradients import runs_without_gradients
@@ -61,7 +61,8 @@ class BlockingCopy(Rule):
     name = "blocking-copy-of-pinned-batch"
     wants = wants(methods={"to", "cuda"})
     proof = Signature(At.LINE, Metric.WAIT)
-    risk = Risk.MEDIUM
+    risk = Risk.LOW
+    severity = Severity.INFO
 
     fires = (
         Example(
