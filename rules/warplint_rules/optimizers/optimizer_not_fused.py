@@ -196,14 +196,13 @@ def fit(model, loader):
 
 def _stays_on_cpu(node: ast.expr, facts: Facts) -> bool:
     """Whether the function around an optimizer, or the script, trains, and the file never moves anything."""
-    if any(map(facts.is_called, MOVES)) or not facts.is_called("backward"):
-        return False
     function = facts.function(node)
-    if function is None:
-        return True
-    return any(
+    if function is not None and not any(
         isinstance(part, ast.Attribute) and part.attr == "backward" for part in ast.walk(function.node)
-    )
+    ):
+        return False
+    # The file is asked last: what rests on it is judged again once its first tensor is moved.
+    return facts.is_called("backward") and not any(map(facts.is_called, MOVES))
 
 
 def _are_of_model(given: ast.expr, facts: Facts) -> bool:
