@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from warplint.source.text import SourceText
+from warplint.static.analyze import Analyzer
+from warplint.static.fixing import fix_reported
 from warplint.static.registry import CLOSE, OPEN
 from warplint.static.rule import Rule
 from warplint_rules.synchronisation.checked_algebra import CheckedAlgebraInHotCode
@@ -63,3 +67,17 @@ def test_a_number_is_written_alike(held: torch.Tensor, number: float) -> None:
     plain[index] = number
     filled[index] = filled.new_full((), number)
     assert torch.equal(plain, filled)
+
+
+def test_what_a_name_stands_for_is_filled_in_only_on_request() -> None:
+    text = """\
+from torch import nn
+
+
+class Scale(nn.Module):
+    def forward(self, x, scale=1):
+        return x * x.new_tensor(scale) + x.new_tensor(len(x))
+"""
+    analyzer, source = Analyzer([NumberCopiedToDevice()]), SourceText(text, Path("scale.py"))
+    safe = fix_reported(analyzer, source, lambda analysis: analysis.findings, unsafe=False)
+    assert safe.text == text.replace("new_tensor(len(x))", "new_full((), len(x))")

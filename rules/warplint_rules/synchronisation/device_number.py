@@ -40,7 +40,8 @@ class NumberCopiedToDevice(Rule):
     ## Fix safety
 
     For a number the fix writes `torch.full((), value, …)` or `x.new_full((), value)`. It is safe for literals
-    and where `dtype` is given, otherwise unsafe: a NumPy number has an element type of its own. A literal
+    and, where `dtype` is given, for what is computed. Otherwise it is unsafe: a NumPy number has an element
+    type of its own, and a name may stand for a list where its default is a number. A literal
     list has no fix: make it once, as a buffer (`register_buffer(…, persistent=False)`).
 
     ## Sources
@@ -202,8 +203,9 @@ def _fix(call: ast.Call, is_new: bool) -> Applicability:
     named = {given.arg for given in call.keywords}
     if len(call.args) > 1 or not named <= FILLED_TYPES or not isinstance(call.func, ast.Attribute):
         return Applicability.NONE
-    typed = is_new or "dtype" in named or _is_literal(call.args[0])
-    return Applicability.SAFE if typed else Applicability.UNSAFE
+    number = call.args[0]
+    is_computed = (is_new or "dtype" in named) and not isinstance(number, ast.Name | ast.Attribute)
+    return Applicability.SAFE if is_computed or _is_literal(number) else Applicability.UNSAFE
 
 
 def _is_literal(node: ast.expr) -> bool:
