@@ -97,6 +97,9 @@ def _fix(
     is_exact = content is Content.EXACT or (
         content is Content.NUMBER and isinstance(made.args[0], ast.Constant)
     )
+    # Moved, the tensor was no leaf of the graph; built on the device it is one, which has its own gradient.
+    if keyword(made, "requires_grad") is not None:
+        is_exact = False
     if site is not made:
         return device, Applicability.SAFE if is_exact else Applicability.UNSAFE
     if devices or travelled.meets_cpu or not bound_at(device, made, facts):

@@ -537,15 +537,25 @@ def _is_inside_a_step(loop: Loop, facts: Facts) -> bool:
 
 
 def _message(node: ast.expr, read: ast.expr, facts: Facts) -> str:
-    what = f"`{short(node)}`" if node is not read else f"The test of `{short(node)}`"
+    what = f"`{short(node)}`" if node is not read else f"The {_kind(node, facts)} of `{short(node)}`"
     return (
         f"{what} makes the host wait {facts.why_hot(node)} for all the work queued on the GPU. "
         f"{_advice(node, read, facts)}"
     )
 
 
+def _kind(node: ast.expr, facts: Facts) -> str:
+    return "text" if _is_text(node, facts) else "test"
+
+
+def _is_text(node: ast.expr, facts: Facts) -> bool:
+    return isinstance(facts.parent(node), ast.FormattedValue)
+
+
 def _advice(node: ast.expr, read: ast.expr, facts: Facts) -> str:
     value = short(read)
+    if node is read and _is_text(node, facts):
+        return "Print it every N steps, or collect it (`.detach()`) and print it after the loop."
     if node is read:
         return "Decide on the GPU with `torch.where`, or test every N steps."
     if any(_is_inside_a_step(loop, facts) for loop in loops_around(node, facts)):

@@ -1,0 +1,44 @@
+"""What is said of values in texts, and which tensors are built elsewhere only on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warplint.source.text import SourceText
+from warplint.static.analyze import Analyzer
+from warplint.static.finding import Applicability, Finding
+from warplint.static.registry import load_rules
+
+LOOP = """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        x = x.cuda()
+        {made}
+        loss = model(x, made)
+        loss.backward()
+        optimizer.step()
+        {told}
+"""
+
+
+def found(code: str, made: str = "made = 3", told: str = "pass") -> Finding:
+    text = LOOP.format(made=made, told=told)
+    analysis = Analyzer(load_rules()).analyze(SourceText(text, Path("train.py")))
+    (finding,) = (finding for finding in analysis.findings if finding.code == code)
+    return finding
+
+
+def test_a_leaf_of_the_graph_is_built_on_the_gpu_only_on_request() -> None:
+    """Moved, it was no leaf: it may be written in place, and has no gradient of its own."""
+    plain = found("WL101", made="made = torch.zeros(3).to(x.device)")
+    leaf = found("WL101", made="made = torch.zeros(3, requires_grad=True).to(x.device)")
+    assert (plain.fix, leaf.fix) == (Applicability.SAFE, Applicability.UNSAFE)
+
+
+def test_a_value_in_a_text_is_not_called_a_test() -> None:
+    text, test = found("WL201", told='print(f"{loss}")'), found("WL201", told="assert loss < 3")
+    assert text.message.startswith("The text of `loss`") and "torch.where" not in text.message
+    assert test.message.startswith("The test of `loss < 3`") and "torch.where" in test.message
