@@ -38,6 +38,13 @@ def test_a_leaf_of_the_graph_is_built_on_the_gpu_only_on_request() -> None:
     assert (plain.fix, leaf.fix) == (Applicability.SAFE, Applicability.UNSAFE)
 
 
+def test_a_tensor_whose_shape_alone_is_taken_is_not_met() -> None:
+    """``expand_as`` and the like read the other tensor's shape: they raise nothing on another device."""
+    for shaped in ("expand_as(x)", "view_as(x)", "reshape_as(x)"):
+        finding = found("WL101", made=f"made = torch.arange(3).{shaped}.to(x.device)")
+        assert "copied to the GPU" in finding.message
+
+
 def test_a_value_in_a_text_is_not_called_a_test() -> None:
     text, test = found("WL201", told='print(f"{loss}")'), found("WL201", told="assert loss < 3")
     assert text.message.startswith("The text of `loss`") and "torch.where" not in text.message

@@ -43,6 +43,8 @@ def _computed(name: str, held: Value, given: Given) -> Value:
         return domain.tensor(held.place, held.like, 0, dtype_after(name, held))
     if name in torch_methods.UNCHANGED or name.endswith("_"):
         return held
+    if name in torch_methods.SHAPED_LIKE:
+        return domain.tensor(held.place, held.like, None, dtype_after(name, held))
     combined = domain.combine([held, *given.tensors])
     return domain.tensor(combined.place, combined.like, None, dtype_after(name, held))
 

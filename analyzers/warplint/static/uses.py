@@ -13,7 +13,7 @@ from warplint.static.values import UNKNOWN, Kind, Value
 
 _STORING = words("add append extend insert register_buffer register_parameter setdefault")
 """Calls that put a value away instead of working with it."""
-_RESHAPING = words("expand_as reshape_as to type_as view_as")
+_LOOKING = torch_methods.SHAPED_LIKE | words("to type_as")
 """Methods that only look at the tensor they are handed."""
 _METADATA = torch_methods.METADATA | torch_methods.SIZES | (torch_methods.NUMBERS - waits.METHODS)
 
@@ -144,6 +144,8 @@ class Uses:
             yield Use(UseKind.HOST, call)
         elif name in torch_methods.MOVES:
             yield self._moved(call, name)
+        elif name in torch_methods.SHAPED_LIKE:
+            yield Use(UseKind.OTHER, call)
         elif name not in _METADATA:
             yield self._among(call, [*call.args, *(keyword.value for keyword in call.keywords)])
 
@@ -203,7 +205,7 @@ class Uses:
     def _of_method(self, call: ast.Call, function: ast.Attribute, others: list[ast.expr]) -> Use:
         receiver = self._value(function.value)
         if receiver.is_tensor:
-            if function.attr in _RESHAPING:
+            if function.attr in _LOOKING:
                 return Use(UseKind.OTHER, function, receiver)
             return self._among(call, [function.value, *others])
         if function.attr in _STORING:

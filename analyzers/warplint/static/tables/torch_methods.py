@@ -148,6 +148,9 @@ NEW = words("new new_empty new_full new_ones new_tensor new_zeros")
 UNCHANGED = words("clone contiguous detach requires_grad_ retain_grad share_memory_")
 """Give the tensor as it is, or a copy of it."""
 
+SHAPED_LIKE = words("expand_as reshape_as resize_as view_as")
+"""Take the shape of the tensor they are handed, and nothing else of it: it may be on another device."""
+
 KEEPS_DTYPE = words(
     """
     cat cumsum expand expand_as flatten flip gather index_select masked_select movedim narrow permute
