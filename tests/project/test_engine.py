@@ -42,6 +42,23 @@ def test_findings_are_judged_by_configuration(tmp_path: Path) -> None:
     assert places(engine(tmp_path, per_file_ignores=(("net.py", ("WL101",)),)).check(text)) == []
 
 
+def test_a_report_runs_the_rules_that_are_on_and_says_what_a_check_says(tmp_path: Path) -> None:
+    text = source(FORWARD + MOVED + RESULT, tmp_path / "net.py")
+    config = Config(tmp_path, ignore=("WL1",), per_file_ignores=(("net.py", ("WL2",)),))
+    checker = Engine(tmp_path, config, timed=True)
+    assert places(checker.report(text)) == places(checker.check(text)) == []
+    assert "WL101" in checker.rule_seconds
+    checker.rule_seconds.clear()
+    checker.report(text)
+    assert "WL101" not in checker.rule_seconds
+
+
+def test_a_comment_that_silences_a_rule_that_is_off_is_of_use_in_a_report(tmp_path: Path) -> None:
+    silenced = MOVED.rstrip("\n") + "  # warplint: ignore[WL101]\n"
+    checker = Engine(tmp_path, Config(tmp_path, ignore=("WL101",)), unused=True)
+    assert places(checker.report(source(FORWARD + silenced + RESULT, tmp_path / "net.py"))) == []
+
+
 MASKED = "        x[torch.ones(4, dtype=torch.bool)] = 0.0\n        return x\n"
 
 

@@ -175,7 +175,7 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
     engine.rule_seconds.clear()
-    checked = engine.check(read.code)
+    checked = engine.report(read.code)
     result = _result(engine, read, checked)
     if work.timed:
         return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,7 +16,7 @@ from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
 from warplint.project.root import find_root
 from warplint.project.selection import Selection
-from warplint.project.suppressions import Suppressions, Unused, read_suppressions
+from warplint.project.suppressions import Suppressions, Unused, may_have_pragma, read_suppressions
 from warplint.project.torch_target import TorchTargets
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.records import dataclass, replace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from warplint.profile.model import Profile
     from warplint.static.fixing import FixResult
     from warplint.static.rule import Rule
+    from warplint.static.rule_index import AnyRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +78,15 @@ class Engine:
         self.rule_seconds: defaultdict[str, float] = defaultdict(float)
         """How long each rule has taken, by code."""
         declared = self._catalogue.declared
-        torch = self.config.torch.version
+        self._torch = self.config.torch.version
+        self._wrong_for_torch = frozenset(rule.code for rule in declared if not rule.holds_for(self._torch))
+        self._rules: Sequence[AnyRule] = (
+            _timed(self._catalogue.rules, self.rule_seconds) if timed else declared
+        )
+        self._once = once
         self._files = ProjectFiles()
         self._others = Abroad(self._files)
-        self._analyzer = Analyzer(
-            _timed(self._catalogue.rules, self.rule_seconds) if timed else declared,
-            root,
-            torch,
-            self._others,
-            once=once,
-        )
-        self._wrong_for_torch = frozenset(rule.code for rule in declared if not rule.holds_for(torch))
+        self._reporting: dict[Selection, Analyzer] = {}
         self._newest = NewestProfile(root)
 
     @classmethod
@@ -98,6 +98,24 @@ class Engine:
     def check(self, source: SourceText, previous: Checked | None = None) -> Checked:
         """Analyse any text; what did not change since ``previous`` is not parsed again."""
         return self._judge(self._analyzer.analyze(source, previous.analysis if previous else None))
+
+    def report(self, source: SourceText) -> Checked:
+        """What is reported about a text of which nothing more is asked: rules that are off do not run."""
+        if may_have_pragma(source.text):
+            # A comment may silence what a rule finds that is off, and then it is of use.
+            return self.check(source)
+        selection = self.config.selection_for(source.path)
+        if selection not in self._reporting:
+            rules = [rule for rule in self._rules if self._reports(rule.code, selection)]
+            self._reporting[selection] = self._analyzer_of(rules)
+        return self._judge(self._reporting[selection].analyze(source))
+
+    @cached_property
+    def _analyzer(self) -> Analyzer:
+        return self._analyzer_of(self._rules)
+
+    def _analyzer_of(self, rules: Sequence[AnyRule]) -> Analyzer:
+        return Analyzer(rules, self.root, self._torch, self._others, once=self._once)
 
     def digests(self, checked: Checked) -> dict[Path, str]:
         """What tells the other files and folders that results rest on from any other state of them."""
@@ -195,8 +213,7 @@ class Engine:
         reported = [
             finding
             for finding in analysis.findings
-            if finding.code not in self._wrong_for_torch
-            and selection.enabled(finding.code, finding.code in self._catalogue.previews)
+            if self._reports(finding.code, selection)
             and not suppressions.hide(finding.code, source.position(finding.span.start).line)
         ]
         reported += _broken(analysis, selection)
@@ -204,6 +221,10 @@ class Engine:
             reported += map(_as_finding, self._unused(analysis, suppressions))
         reported.sort(key=lambda finding: (finding.span, finding.code))
         return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
+
+    def _reports(self, code: str, selection: Selection) -> bool:
+        """Whether findings of a rule are reported, where no comment silences them."""
+        return code not in self._wrong_for_torch and selection.enabled(code, code in self._catalogue.previews)
 
     def _suppressions(self, source: SourceText) -> Suppressions:
         return read_suppressions(source, self._catalogue.words, strict=not self._lacks_packs)
