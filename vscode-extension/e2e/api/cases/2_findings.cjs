@@ -3,7 +3,8 @@ const vscode = require("vscode");
 const { diagnostics, lineOf, show, uri } = require("../steps.cjs");
 
 const FILE = "train.py";
-const FINDINGS = 5;
+const FINDINGS = 6;
+const HINTS = ["WL502"];
 const MADE = "z = torch.arange(depth).to(x.device)";
 
 module.exports = {
@@ -11,10 +12,11 @@ module.exports = {
     const document = await show(FILE);
     const found = await diagnostics(document.uri, FINDINGS);
     const codes = found.map(({ code }) => code.value).toSorted();
-    assert.deepEqual(codes, ["WL101", "WL101", "WL101", "WL201", "WL301"]);
+    assert.deepEqual(codes, ["WL101", "WL101", "WL101", "WL201", "WL301", "WL502"]);
     for (const { code, source, severity } of found) {
       assert.equal(source, "warplint");
-      assert.equal(severity, vscode.DiagnosticSeverity.Warning);
+      const { Hint, Warning } = vscode.DiagnosticSeverity;
+      assert.equal(severity, HINTS.includes(code.value) ? Hint : Warning);
       assert.equal(code.target.toString(), `warplint-rule:/${code.value}.md`);
     }
     const loader = found.find(({ code }) => code.value === "WL301");
