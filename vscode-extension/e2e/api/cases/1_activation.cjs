@@ -50,6 +50,7 @@ module.exports = {
       "warplint.score.show",
       "warplint.server.interpreter",
       "warplint.trace.server",
+      "warplint.workspaceDiagnostics",
     ]);
     for (const [name, { default: value, markdownDescription, scope }] of Object.entries(properties)) {
       assert.deepEqual(vscode.workspace.getConfiguration().inspect(name).defaultValue, value, name);
