@@ -19,6 +19,7 @@ from warplint.static.rule import (
 )
 from warplint.static.tree import FunctionNode, last_name
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
+from warplint_rules._optimizers import FUSED
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -30,8 +31,6 @@ OPTIMIZERS = {
     )
 }  # fmt: skip
 """Those with a ``foreach`` form, which is the default on GPUs."""
-FUSED = {"Adagrad", "Adam", "AdamW", "SGD"}
-"""Those with a fused form as well."""
 DEVICES = frozenset({"cpu", "hpu", "mps", "npu", "xla", "xpu"})
 CLIPPING = {f"torch.nn.utils.{name}" for name in ("clip_grad_norm_", "clip_grad_value_", "get_total_norm")}
 

@@ -8,9 +8,10 @@ from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Tor
 from warplint.static.tree import last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, is_set
+from warplint_rules._optimizers import FUSED
 from warplint_rules._text import short
 
-FUSED = {f"torch.optim.{name}" for name in ("Adagrad", "Adam", "AdamW", "SGD")}
+FUSED_BY_NAME = frozenset(f"torch.optim.{name}" for name in FUSED)
 """Optimizers that take ``fused=True`` and then look at the scaler's findings on the GPU."""
 SCALER = "GradScaler"
 
@@ -119,7 +120,7 @@ def train(model, loader, scheduler):
         if len(node.args) != 1 or facts.hotness(node) is not Hotness.STEP:
             return None
         optimizer = facts.value(node.args[0])
-        if optimizer.kind is not Kind.OPTIMIZER or optimizer.qualified not in FUSED:
+        if optimizer.kind is not Kind.OPTIMIZER or optimizer.qualified not in FUSED_BY_NAME:
             return None
         made = optimizer.origin
         if not isinstance(made, ast.Call) or has_unpacking(made) or is_set(made, "fused"):
