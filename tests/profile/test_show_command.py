@@ -7,10 +7,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from building import MAIN, CaptureBuilder
+
+from warplint.profile.sections import SECTIONS
 
 SOURCE = '''\
 import torch
@@ -120,7 +123,9 @@ def documented_keys(heading: str) -> list[str]:
 
 def test_json_has_exactly_the_documented_keys(project: Path) -> None:
     document = json.loads(show(project, "--format", "json"))
-    assert list(document) == ["totals", "lines"]
+    assert list(document) == ["totals", "lines", *SECTIONS]
+    for section, record in SECTIONS.items():
+        assert sorted(each.name for each in fields(record)) == sorted(documented_keys(section))
     assert sorted(document["totals"]) == sorted(documented_keys("totals"))
     assert len(document["lines"]) == 3
     for line in document["lines"]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.profile.notes import price
 from warplint.profile.steps import STEPS_BESIDE, StepRange, StepTimes
+from warplint.profile.window_price import WindowPrice
 
 MS = 1_000_000
 
@@ -55,23 +55,24 @@ def test_steps_inside_cost_what_they_take_longer_than_those_before(
 def test_price_is_told_in_seconds_and_steps() -> None:
     times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
-    assert price(3, seconds, times) == [
+    assert WindowPrice.of(3, seconds, times).sentences() == [
         "window 3 cost the program: start 0.40 s, inside 0.06 s extra, stop 0.10 s, write 0.25 s; "
         "median step before 10.0 ms, inside 10.0 ms, after 12.0 ms"
     ]
-    assert price(3, {}, times) == []
+    assert WindowPrice.of(3, {}, times).sentences() == []
 
 
 def test_a_price_without_steps_leaves_out_what_the_steps_would_tell() -> None:
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
-    assert price(3, seconds, StepTimes(31 * MS, 120 * MS, [])) == [
+    assert WindowPrice.of(3, seconds, StepTimes(31 * MS, 120 * MS, [])).sentences() == [
         "window 3 cost the program: start 0.40 s, stop 0.10 s, write 0.25 s"
     ]
 
 
 def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
     times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
-    assert any("1.8 times as long inside window 1" in said for said in price(1, {}, times))
+    said = WindowPrice.of(1, {}, times).sentences()
+    assert any("1.8 times as long inside window 1" in sentence for sentence in said)
 
 
 @pytest.mark.parametrize(
@@ -92,5 +93,5 @@ def test_a_window_is_blamed_only_for_steps_that_are_faster_outside_it() -> None:
     seconds = {"start_s": 0.1}
     disturbed = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 100, 110, 120))
     slowed_for_good = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 110, 130, 150))
-    assert any("2.0 times as long" in note for note in price(1, seconds, disturbed))
-    assert len(price(1, seconds, slowed_for_good)) == 1
+    assert any("2.0 times as long" in note for note in WindowPrice.of(1, seconds, disturbed)).sentences()
+    assert len(WindowPrice.of(1, seconds, slowed_for_good)).sentences() == 1

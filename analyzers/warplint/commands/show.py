@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             return _refuse(_not_captured(profile, args.file))
         files = (named,)
     if args.format == "json":
-        sys.stdout.write(costs_json.render(profile.totals, Listing(profile, files, args.top).costs))
+        sys.stdout.write(costs_json.render(profile, Listing(profile, files, args.top).costs))
         return EXIT_SHOWN
     markers, remarks = findings(profile, files, root)
     listing = Listing(profile, files, args.top, markers, remarks)

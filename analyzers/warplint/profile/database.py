@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCost, Profile, Totals
 from warplint.profile.schema import APPLICATION_ID, LINE_FIGURES, SCHEMA_VERSION, TABLES, insert
+from warplint.profile.sections import SECTIONS, from_plain, to_plain
 
 _HEADER_LENGTH = 100
 _MAGIC = b"SQLite format 3\0"
@@ -92,6 +93,8 @@ def _insert(connection: sqlite3.Connection, profile: Profile, captured: dict[str
             insert("kernel"), [(number, each.name, each.us, each.count) for each in cost.kernels]
         )
     connection.executemany(insert("note"), list(enumerate(profile.notes)))
+    records = ((name, json.dumps(to_plain(each))) for name in SECTIONS for each in getattr(profile, name))
+    connection.executemany(insert("section"), ((number, *row) for number, row in enumerate(records)))
 
 
 def read_database(path: Path) -> tuple[Profile, dict[str, int]]:
@@ -102,7 +105,7 @@ def read_database(path: Path) -> tuple[Profile, dict[str, int]]:
         with closing(sqlite3.connect(address, uri=True)) as connection:
             connection.row_factory = sqlite3.Row
             return _read(connection, path.absolute().parent.name)
-    except (sqlite3.Error, KeyError, ValueError, TypeError, zlib.error) as error:
+    except (sqlite3.Error, KeyError, AttributeError, ValueError, TypeError, zlib.error) as error:
         raise DatabaseError(f"{path} is damaged: {error}") from None
 
 
@@ -119,6 +122,8 @@ def _read(connection: sqlite3.Connection, name: str) -> tuple[Profile, dict[str,
         sources={source.file: source for source in _read_sources(connection)},
         notes=[row["text"] for row in connection.execute("SELECT text FROM note ORDER BY position")],
     )
+    for row in connection.execute("SELECT name, record FROM section ORDER BY position"):
+        getattr(profile, row["name"]).append(from_plain(row["name"], json.loads(row["record"])))
     return profile, {str(file): int(size) for file, size in meta["captured"].items()}
 
 

@@ -22,6 +22,7 @@ from warplint.profile.tally import LineKey, Tally
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.trace import Trace, TraceError
 from warplint.profile.window import tally_device, tally_host
+from warplint.profile.window_price import WindowPrice
 from warplint.profile.window_trace import read_window_trace
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
@@ -97,6 +98,7 @@ class _ProcessJoin:
     def __init__(self, folder: Path, manifest: RunManifest, process: RawProcess, said: list[str]) -> None:
         self.folder, self.manifest, self.process, self.said = folder, manifest, process, said
         self.places = Places(process)
+        self.prices: list[WindowPrice] = []
         self.files = {
             source.identifier: root_relative(source.path, manifest.root)
             for source in process.sources.values()
@@ -127,6 +129,7 @@ class _ProcessJoin:
                 for source in self.process.sources.values()
             },
             notes=self.said,
+            windows=self.prices,
         )
 
     def _windows(self) -> list[_JoinedWindow]:
@@ -151,7 +154,8 @@ class _ProcessJoin:
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         trace = self._trace(window.number, close)
         times = StepTimes(window.open_ns, close.t_ns, ends_ns)
-        self.said.extend(notes.price(window.number, close.price, times))
+        self.prices.append(WindowPrice.of(window.number, close.price, times))
+        self.said.extend(self.prices[-1].sentences())
         if trace is None or not len(trace.work):
             return _JoinedWindow(trace, tally_host(timeline, thread, steps, self._key))
         charger = Charger(trace, timeline, thread)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from warplint.profile.window_price import WindowPrice
+
 
 class IdleCause(str, enum.Enum):
     """Why the GPU had nothing to do while the launching thread was on a line."""
@@ -112,7 +114,10 @@ class CapturedSource:
 
 @dataclass(slots=True)
 class Profile:
-    """A capture ready to be shown: totals, lines by falling share, sources by ``LineCost.file``."""
+    """A capture ready to be shown: totals, lines by falling share, sources by ``LineCost.file``.
+
+    The fields after ``notes`` are its sections (sections.py).
+    """
 
     name: str
     command: list[str]
@@ -121,3 +126,4 @@ class Profile:
     sources: dict[str, CapturedSource]
     notes: list[str] = field(default_factory=list)
     """Plain sentences: the price of the capture, what was lost, launches without kernels, clock residual."""
+    windows: list[WindowPrice] = field(default_factory=list)

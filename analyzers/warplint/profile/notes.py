@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from warplint.profile.clock import Clock
-from warplint.profile.steps import StepTimes
 from warplint.profile.tally import Doubts
-
-SLOWED = 1.1
-"""A window in which steps took so many times as long as before it is said to have disturbed the program."""
 
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:
@@ -43,35 +38,6 @@ def clock(window: int, fitted: Clock) -> str:
         f"window {window}: the clocks of trace and lines agree within {fitted.residual_us:.2f} us"
         f"; the worst marker lies {fitted.violation_us:.2f} us outside its stamps"
     )
-
-
-def price(window: int, seconds: Mapping[str, float], steps: StepTimes) -> list[str]:
-    """What the window cost the program: by part of the work, and the median step before, inside and after.
-
-    ``seconds`` is WINDOW_CLOSE's ``price``, whose ``inside_s`` is how long the window was open: what that
-    cost is told from the steps.
-    """
-    costs = [
-        ("start", seconds.get("start_s"), ""),
-        ("inside", steps.extra_s(), " extra"),
-        ("stop", seconds.get("stop_s"), ""),
-        ("write", seconds.get("write_s"), ""),
-    ]
-    parts = [f"{part} {cost:.2f} s{what}" for part, cost, what in costs if cost is not None]
-    medians = dict(steps.medians_ms())
-    times = [f"{place} {ms:.1f} ms" for place, ms in medians.items() if ms is not None]
-    said = []
-    if seconds:
-        median = f"; median step {', '.join(times)}" if times else ""
-        said.append(f"window {window} cost the program: {', '.join(parts)}{median}")
-    before, inside, after = medians["before"], medians["inside"], medians["after"]
-    # Where the steps after it are as slow, it was not the window that slowed them.
-    if before and inside and inside > SLOWED * max(before, after or 0.0):
-        said.append(
-            f"steps took {inside / before:.1f} times as long inside window {window}: "
-            "the capture slows the host, so idle time by launch and host is overstated"
-        )
-    return said
 
 
 def doubts(found: Doubts) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from warplint.profile.model import LineCost
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x574C5052
 """``WLPR``."""
 
@@ -37,8 +37,10 @@ TABLES: dict[str, tuple[str, ...]] = {
         "count INTEGER NOT NULL",
     ),
     "note": ("position INTEGER PRIMARY KEY", "text TEXT NOT NULL"),
+    "section": ("position INTEGER PRIMARY KEY", "name TEXT NOT NULL", "record TEXT NOT NULL"),
 }
-"""Table to its columns, in order. ``source.text`` is zlib of UTF-8; ``line.id`` counts by falling share."""
+"""Table to its columns, in order. ``source.text`` is zlib of UTF-8; ``line.id`` counts by falling share; a
+section's ``record`` is JSON (sections.py)."""
 
 
 def insert(table: str) -> str:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 
-from warplint.profile.model import KernelCost, LineCost, Totals
+from warplint.profile.model import KernelCost, LineCost, Profile, Totals
+from warplint.profile.sections import SECTIONS, to_plain
 
 KERNELS_SHOWN = 3
 
@@ -14,12 +15,14 @@ TOTAL_KEYS = tuple(each.name for each in fields(Totals))
 LINE_KEYS = tuple(each.name for each in fields(LineCost))
 
 
-def render(totals: Totals, lines: Sequence[LineCost]) -> str:
-    """``lines`` in the given order. Every key is always there; times in microseconds to the nanosecond."""
-    document = {
-        "totals": {key: _figure(getattr(totals, key)) for key in TOTAL_KEYS},
+def render(profile: Profile, lines: Sequence[LineCost]) -> str:
+    """``lines`` are the profile's to be shown, in order. Every key is always there; figures to three digits."""
+    document: dict[str, object] = {
+        "totals": {key: _figure(getattr(profile.totals, key)) for key in TOTAL_KEYS},
         "lines": [_line(cost) for cost in lines],
     }
+    for name in SECTIONS:
+        document[name] = [_record(each) for each in getattr(profile, name)]
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -29,6 +32,10 @@ def _line(cost: LineCost) -> dict[str, object]:
     found["idle_us"] = {cause.value: _figure(us) for cause, us in cost.idle_us.items()}
     found["kernels"] = [_kernel(each) for each in cost.kernels[:KERNELS_SHOWN]]
     return found
+
+
+def _record(record: object) -> dict[str, object]:
+    return {key: _figure(value) for key, value in to_plain(record).items()}
 
 
 def _kernel(kernel: KernelCost) -> dict[str, object]:

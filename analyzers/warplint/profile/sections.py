@@ -1,0 +1,28 @@
+"""The parts of a profile besides totals and lines: lists of small records, stored and shown alike.
+
+A record is a frozen dataclass whose fields are ``str``, ``int``, ``float``, ``bool`` a tuple of ``str``, or None. Its
+section has the same name here, as a field of ``Profile``, and as a key of ``warplint show --format json``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from warplint.profile.window_price import WindowPrice
+
+SECTIONS: dict[str, type[Any]] = {
+    "windows": WindowPrice,
+}
+"""Name of a section to the type of its records."""
+
+
+def to_plain(record: Any) -> dict[str, Any]:
+    """A record as JSON holds it."""
+    return asdict(record)
+
+
+def from_plain(section: str, values: dict[str, Any]) -> Any:
+    """The record that ``to_plain`` was given. Raises KeyError or TypeError when it is no such."""
+    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return SECTIONS[section](**fields)
