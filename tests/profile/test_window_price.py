@@ -93,5 +93,5 @@ def test_a_window_is_blamed_only_for_steps_that_are_faster_outside_it() -> None:
     seconds = {"start_s": 0.1}
     disturbed = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 100, 110, 120))
     slowed_for_good = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 110, 130, 150))
-    assert any("2.0 times as long" in note for note in WindowPrice.of(1, seconds, disturbed)).sentences()
-    assert len(WindowPrice.of(1, seconds, slowed_for_good)).sentences() == 1
+    assert any("2.0 times as long" in note for note in WindowPrice.of(1, seconds, disturbed).sentences())
+    assert len(WindowPrice.of(1, seconds, slowed_for_good).sentences()) == 1

@@ -16,7 +16,7 @@ LINE_KEYS = tuple(each.name for each in fields(LineCost))
 
 
 def render(profile: Profile, lines: Sequence[LineCost]) -> str:
-    """``lines`` are the profile's to be shown, in order. Every key is always there; figures to three digits."""
+    """``lines`` are those of it to be shown. Every key is always there; figures have three digits."""
     document: dict[str, object] = {
         "totals": {key: _figure(getattr(profile.totals, key)) for key in TOTAL_KEYS},
         "lines": [_line(cost) for cost in lines],
