@@ -1,7 +1,8 @@
 """The parts of a profile besides totals and lines: lists of small records, stored and shown alike.
 
-A record is a frozen dataclass whose fields are ``str``, ``int``, ``float``, ``bool``, a tuple of ``str``, or None.
-Its section has the same name here, as a field of ``Profile``, and as a key of ``warplint show --format json``.
+A record is a frozen dataclass whose fields are ``str``, ``int``, ``float``, ``bool``, a tuple of ``str``, or
+None. Its section has the same name here, as a field of ``Profile``, and as a key of
+``warplint show --format json``.
 """
 
 from __future__ import annotations
