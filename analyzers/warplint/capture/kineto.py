@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from warplint.capture import cupti
+
 MARKER = "warplint.sync"
 OPENING_MARKERS = 3
 """Markers made at once at either end of a window: the first passage through the code is slow."""
@@ -38,6 +40,7 @@ class Trace:
         from torch.profiler import profile
 
         settle_device()
+        cupti.ask_to_detach()
         started = profile(activities=_activities(), experimental_config=self._config())
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
         with _without_cycle_warning():
@@ -66,6 +69,7 @@ class Trace:
             self.mark()
         with _quiet_kineto():
             self._profile.stop_trace()
+        cupti.withdraw()
 
     def export(self, path: Path) -> None:
         """Write Chrome trace JSON under a temporary name, then rename. Raises OSError."""
