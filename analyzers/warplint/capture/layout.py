@@ -5,6 +5,7 @@ The only part of ``capture`` that others may import, and a leaf: standard librar
     run.json               written by the parent: command, root, times, exit status (see ``RunManifest``)
     rank<R>.<pid>.wlraw    one per captured process: framed records, append only
     rank<R>.<pid>.w<N>.trace.json   Kineto's own trace of window N, written under a temporary name and renamed
+    rank<R>.<pid>.<worker pid>.wlworker   one per loader worker followed: framed records as in a raw file
     costs.sqlite           made from the above by whoever opens the folder first
     .gitignore             so that captures never reach a repository
 
@@ -33,6 +34,7 @@ CAPTURES_DIRECTORY = ".warplint"
 MANIFEST = "run.json"
 STORE = "costs.sqlite"
 RAW_SUFFIX = ".wlraw"
+WORKER_SUFFIX = ".wlworker"
 
 _HEADER = struct.Struct("<6sH")
 _FRAME = struct.Struct("<BII")
@@ -71,6 +73,19 @@ class Record(enum.IntEnum):
     """JSON ``{"level": "info"|"warning", "code": str, "text": str}``: what was not captured, and why."""
     END = 10
     """JSON ``{"t_ns": int, "reason": str}``: the process closed its capture in good order."""
+    STEP_BUCKETS = 11
+    """int64 sextuples ``(index, steps, t_ns, shortest_ns, median_ns, longest_ns)``: the last of so many steps
+    was ``index`` and ended at ``t_ns``; what they took. In place of STEPS where a run is long."""
+    LAYER = 20
+    """JSON: what a layer of the program's model is, see ``docs/capture-format.md``. The last of an ``id`` in a
+    window counts; LAYER_CALLS may name it before."""
+    LAYER_CALLS = 21
+    """``thread (i64)`` then int64 pairs ``(t_ns, layer)``: a call of ``layer`` began on that native thread;
+    layer 0: the innermost call ended."""
+    WORKER = 12
+    """JSON, first in a worker's file: which loader worker it is of. Keys in ``docs/capture-format.md``."""
+    FETCH = 13
+    """JSON: one followed fetch of a loader worker, with the time of its lines."""
 
 
 @dataclass(slots=True)
@@ -122,6 +137,11 @@ def raw_name(rank: int, pid: int) -> str:
     return f"rank{rank}.{pid}{RAW_SUFFIX}"
 
 
+def worker_name(rank: int, pid: int, worker_pid: int) -> str:
+    """``pid`` is that of the captured process, which started the worker."""
+    return f"rank{rank}.{pid}.{worker_pid}{WORKER_SUFFIX}"
+
+
 def trace_name(rank: int, pid: int, window: int) -> str:
     return f"rank{rank}.{pid}.w{window}.trace.json"
 
@@ -151,6 +171,14 @@ class RawWriter:
     def write_steps(self, events: array[int]) -> None:
         """``events`` is a flat array('q') of (index, t_ns) pairs."""
         self.write(Record.STEPS, _little(events))
+
+    def write_layer_calls(self, thread: int, events: array[int]) -> None:
+        """``events`` is a flat array('q') of (t_ns, layer) pairs."""
+        self.write(Record.LAYER_CALLS, struct.pack("<q", thread) + _little(events))
+
+    def write_step_buckets(self, buckets: array[int]) -> None:
+        """``buckets`` is a flat array('q') of sextuples, see ``Record.STEP_BUCKETS``."""
+        self.write(Record.STEP_BUCKETS, _little(buckets))
 
     def write_source(self, identifier: int, path: str, digest: str, text: str) -> None:
         head = json.dumps({"id": identifier, "path": path, "digest": digest}, separators=(",", ":"))
@@ -223,8 +251,19 @@ def parse_lines(payload: bytes) -> tuple[int, array[int]]:
     return thread, _native(payload[8:])
 
 
+def parse_layer_calls(payload: bytes) -> tuple[int, array[int]]:
+    """The native thread id and its flat (t_ns, layer) pairs."""
+    (thread,) = struct.unpack_from("<q", payload)
+    return thread, _native(payload[8:])
+
+
 def parse_steps(payload: bytes) -> array[int]:
     """Flat (index, t_ns) pairs."""
+    return _native(payload)
+
+
+def parse_step_buckets(payload: bytes) -> array[int]:
+    """Flat sextuples, see ``Record.STEP_BUCKETS``."""
     return _native(payload)
 
 

@@ -47,6 +47,9 @@ class Recorder:
     def source(self, identifier: int, path: str, digest: str, text: str) -> None:
         self._write(lambda writer: writer.write_source(identifier, path, digest, text))
 
+    def step_buckets(self, buckets: array[int]) -> None:
+        self._write(lambda writer: writer.write_step_buckets(buckets))
+
     def close(self) -> None:
         with self._lock:
             writer, self._writer = self._writer, None

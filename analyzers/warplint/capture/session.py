@@ -13,12 +13,14 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from warplint.capture import terminal
+from warplint.capture.allowance import Allowance, Opening
 from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
 from warplint.capture.progress import Progress
 from warplint.capture.recorder import WARNING, Recorder
+from warplint.capture.regimes import LEVEL_STEPS, RegimeWatch, median_step_ns
 from warplint.capture.settings import Settings
 from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.sources import Sources
@@ -27,9 +29,12 @@ from warplint.capture.tool_ids import out_of_sight
 from warplint.capture.user_code import UserCode
 from warplint.capture.window import Surroundings, Window, native_method
 
-WRITE_STEPS_EVERY_NS = 1_000_000_000
+LOOK_EVERY_NS = 1_000_000_000
+"""How often steps are written out, and looked at."""
+EXACT_AFTER_WINDOW = 24
+"""Steps after a window that are kept one by one, to be compared with those before it."""
 MAX_WINDOWS = 8
-"""How many a process opens at most, where forks keep cutting them short."""
+"""How many a process opens at most, where forks cut them short or step times keep changing."""
 
 
 class State(Enum):
@@ -65,7 +70,10 @@ class Session:
         self._module_clock = ModuleClock(self._on_module_call)
         self._kind = StepKind.MODULE
         self._times = StepTimes()
-        self._written_ns = perf_counter_ns()
+        self._looked_ns = perf_counter_ns()
+        self._regime: RegimeWatch | None = None
+        self._allowance = Allowance(settings.share, self._looked_ns)
+        self._opening: Opening | None = None
         self._state = State.IDLE
         self._window: Window | None = None
         self._windows = 0
@@ -104,6 +112,7 @@ class Session:
             self._switch_off()
 
     def _on_optimizer_step(self, t_ns: int) -> None:
+            self._times.log.finish(self._times.count)
         if self._kind is not StepKind.OPTIMIZER:
             with self._guarded():
                 self._begin_training()
@@ -134,9 +143,10 @@ class Session:
                 self._progress.waiting(self._times.count, t_ns)
         elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended():
             self._close_window("its steps were made", t_ns)
-        if t_ns - self._written_ns > WRITE_STEPS_EVERY_NS:
+        if t_ns - self._looked_ns > LOOK_EVERY_NS:
+            self._looked_ns = t_ns
             self._write_steps()
-            self._written_ns = t_ns
+            self._look_for_change(t_ns)
 
     def _begin_training(self) -> None:
         """The first optimizer step: what was counted before were forward passes, or another phase."""
@@ -151,8 +161,22 @@ class Session:
     def _reason_to_open(self) -> str | None:
         times, after = self._times, self._settings.after
         if self._means_to_train() and times.count < UNUSED_OPTIMIZER_CALLS:
+        self._regime = None
             return None
         if self._windows and self._kind is self._window_kind:
+    def _look_for_change(self, t_ns: int) -> None:
+        """Open another window where steps have come to take another time than in the last one."""
+        if self._regime is None or self._state is not State.IDLE:
+            return
+        change = self._regime.look(t_ns)
+        if change is None or self._windows >= MAX_WINDOWS:
+            return
+        if not self._allowance.allows(change.after_ns, t_ns) or not may_synchronize():
+            return
+        if not self._around.watch.busy():
+            self._steps_wanted = self._settings.steps
+            self._open_window(str(change))
+
             return "going on after a fork"
         if after is not None:
             return f"asked for after step {after}" if times.count >= after else None
@@ -171,14 +195,18 @@ class Session:
         self._window_kind = self._kind
         self._write_steps()
         self._progress.capturing(self._steps_wanted)
+        began_ns = perf_counter_ns()
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
         # The window's timeline needs a tool id too.
         out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
+        self._times.log.keep(self._times.count, list(self._times.recent)[-EXACT_AFTER_WINDOW:])
 
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())
 
     def _close_window(self, reason: str, t_ns: int) -> None:
+        before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)
+        self._opening = Opening(began_ns, perf_counter_ns(), self._times.count, before_ns)
         window, self._window = self._window, None
         if window is None:
             return
@@ -198,8 +226,18 @@ class Session:
             self._recorder.note(
                 WARNING,
                 "profiler-started",
+            self._after_window(t_ns, perf_counter_ns())
                 "the program started a torch profiler of its own: the window was closed to make way",
             )
+    def _after_window(self, last_step_ns: int, now_ns: int) -> None:
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            self._allowance.spend(opening.cost(self._times.count, last_step_ns, now_ns))
+        self._times.log.thin_out_after(self._times.count + EXACT_AFTER_WINDOW)
+        # Whoever says when to capture wants no other window.
+        if self._settings.after is None:
+            self._regime = RegimeWatch(self._times, now_ns)
+
             self._close_window("the program started its own profiler", perf_counter_ns())
 
     def _recording_failed(self) -> None:
@@ -209,9 +247,11 @@ class Session:
     def _write_steps(self) -> None:
         """Forward passes count as steps only once a window has taken them for steps."""
         if self._kind is StepKind.OPTIMIZER or self._windows:
-            taken = self._times.take()
-            if taken:
-                self._recorder.steps(taken)
+            steps, buckets = self._times.log.take()
+            if steps:
+                self._recorder.steps(steps)
+            if buckets:
+                self._recorder.step_buckets(buckets)
 
     def _note_what_was_not_captured(self) -> None:
         if self._windows:

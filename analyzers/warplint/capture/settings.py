@@ -12,6 +12,8 @@ LEAD_IN_STEPS = 1
 """Steps at the start of a window that are not whole: the GPU's queue has just been emptied to open it."""
 DEFAULT_STEPS = 10
 DEFAULT_SECONDS = 30.0
+DEFAULT_SHARE = 0.03
+"""What windows after the first may have cost in all, as a share of the run so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Settings:
     """When a window closes even though fewer steps were made."""
     after: int | None = None
     """Open the window after this many steps; None waits until the step time has settled."""
+    share: float = DEFAULT_SHARE
+    """What further windows may make the capture cost, as a share of the run so far."""
     include: list[str] = field(default_factory=list)
     progress: str | None = None
     """The file that stages are told in, if any."""

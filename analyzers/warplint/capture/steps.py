@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from array import array
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from warplint.capture.step_log import StepLog
 from warplint.capture.tool_ids import monitoring, release_tool, take_tool
 
 OnStep = Callable[[int], None]
@@ -143,7 +143,7 @@ def module_call() -> CodeType:
 
 
 class StepTimes:
-    """When each step of the whole run ended: numbered from 1, written out now and then."""
+    """When each step ended: numbered from 1, the last at hand, all on their way to the raw file."""
 
     RECENT = 128
 
@@ -153,16 +153,11 @@ class StepTimes:
         self.first_ns = 0
         self.recent: deque[int] = deque(maxlen=self.RECENT)
         """The last steps' ends in ``perf_counter_ns``."""
-        self._unwritten = array("q")
+        self.log = StepLog()
 
     def add(self, t_ns: int) -> None:
         self.count += 1
         if not self.recent:
             self.first_ns = t_ns
         self.recent.append(t_ns)
-        self._unwritten.extend((self.count, t_ns))
-
-    def take(self) -> array[int]:
-        """Flat (index, t_ns) pairs not taken before."""
-        taken, self._unwritten = self._unwritten, array("q")
-        return taken
+        self.log.add(self.count, t_ns)

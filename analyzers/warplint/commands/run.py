@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import sys
@@ -18,7 +19,7 @@ from warplint.capture.folder import in_use, new_capture_folder, prune
 from warplint.capture.launch import NOT_EXECUTABLE, NOT_FOUND, die_as, environment_for
 from warplint.capture.launch import run as run_command
 from warplint.capture.layout import RAW_SUFFIX, RunManifest
-from warplint.capture.settings import DEFAULT_SECONDS, DEFAULT_STEPS, Settings
+from warplint.capture.settings import DEFAULT_SECONDS, DEFAULT_SHARE, DEFAULT_STEPS, Settings
 from warplint.capture.summary import Summary, summarize
 from warplint.project.root import find_root
 
@@ -61,6 +62,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=DEFAULT_SECONDS,
         metavar="S",
         help=f"end after S seconds even so (default {DEFAULT_SECONDS:g})",
+    )
+    parser.add_argument(
+        "--budget",
+        type=_share,
+        default=DEFAULT_SHARE,
+        metavar="PERCENT",
+        help="capture again where step times change, as long as all windows take no more of the run "
+        f"(default {100 * DEFAULT_SHARE:g}; 0: never)",
     )
     parser.add_argument(
         "--include",
@@ -202,9 +211,20 @@ def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Cap
         steps=args.steps,
         seconds=args.seconds,
         after=args.after,
+        share=args.budget,
         include=args.include,
     )
     return Capture(folder, manifest, settings)
+
+
+def _share(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = math.nan
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage from 0 to 100")
+    return percent / 100
 
 
 def _absolute(text: str) -> str:
