@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from building import AUTOGRAD, MAIN, TRACE_ORIGIN_US, TraceBuilder
 
-from warplint.profile.trace import NONE, TraceError, WorkKind, parse_trace, read_trace
+from warplint.profile.trace import NONE, TraceError, WorkKind
+from warplint.profile.trace_file import parse_trace, read_trace
 
 
 def test_operators_keep_sequence_and_forward_thread() -> None:
@@ -63,7 +64,6 @@ def test_annotations_repeated_on_the_gpu_are_not_gpu_work() -> None:
 
 def test_events_without_what_they_need_are_counted_and_left_out() -> None:
     builder = TraceBuilder()
-    builder.complete("kernel", "no correlation", 7, 0, 1, device=0)
     builder.complete("cpu_op", "bad number", MAIN, 0, 1, **{"Sequence number": "x"})
     builder.op("beyond 64 bits", 0, 1, sequence=1 << 70)
     builder.op("endless", 0, float("inf"))
@@ -71,9 +71,20 @@ def test_events_without_what_they_need_are_counted_and_left_out() -> None:
     builder.events.append("no object")  # type: ignore[arg-type]
     builder.op("aten::mm", 0, 1)
     trace = builder.parsed()
-    assert trace.malformed == 6
+    assert trace.malformed == 5
     assert len(trace.operators) == len(trace.operators.sequence) == 1
     assert len(trace.work) == 0
+
+
+def test_work_without_a_correlation_is_kept_with_its_operator() -> None:
+    builder = TraceBuilder()
+    builder.complete("kernel", "k", 7, 0, 1, device=0, **{"External id": 12})
+    builder.complete("Kernel", "old", 7, 1, 2, correlation=0, **{"external id": 13})
+    trace = builder.parsed()
+    assert list(trace.work.correlation) == [NONE, NONE]
+    assert trace.operator_ids == {0: 12, 1: 13}
+    # Kernels stand on the row of their GPU.
+    assert list(trace.work.device) == [0, 1]
 
 
 def test_header_before_and_after_the_events() -> None:

@@ -1,29 +1,31 @@
-"""Reads the Kineto trace of one window into columns of integers and a table of names.
+"""A Kineto trace in columns of integers and a table of names; trace_file.py reads one.
 
-The file is parsed event by event, so that memory is bounded by its text and not by a million dictionaries.
-Times become nanoseconds since ``Trace.origin_us``, the file's own clock. Formats: kineto ``output_json.cpp``.
+Times are nanoseconds since ``Trace.origin_us``, the file's own clock.
 """
 
 from __future__ import annotations
 
 import enum
-import json
-import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 NONE = -1
 """In an integer column: the event has no such value."""
 
-_SPACE_OR_COMMA = re.compile(r"[\s,]*")
-_EVENTS_KEY = '"traceEvents"'
-
 
 class TraceError(Exception):
     """A trace file that cannot be read; the message says why in a phrase."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Where a trace is damaged: the event's number from 1, and the byte of the unpacked text."""
+
+    event: int
+    offset: int
+    reason: str
 
 
 class Names:
@@ -34,8 +36,11 @@ class Names:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
+        """Raises TypeError when it is no text."""
         found = self._numbers.get(text)
         if found is None:
+            if not isinstance(text, str):
+                raise TypeError("it has no name")
             found = self._numbers[text] = len(self.texts)
             self.texts.append(text)
         return found
@@ -45,11 +50,16 @@ def _column() -> array[int]:
     return array("q")
 
 
+def _small_column() -> array[int]:
+    """Of numbers that the reader itself gave out: half the room."""
+    return array("i")
+
+
 @dataclass(slots=True)
 class HostSpans:
     """Things a host thread was inside: operators, annotations, or runtime and driver calls."""
 
-    name: array[int] = field(default_factory=_column)
+    name: array[int] = field(default_factory=_small_column)
     thread: array[int] = field(default_factory=_column)
     """Native thread id."""
     start: array[int] = field(default_factory=_column)
@@ -69,14 +79,38 @@ class Operators(HostSpans):
     on forward operators and, on backward ones, torch's own number of the forward thread (not a native id)."""
 
     sequence: array[int] = field(default_factory=_column)
-    forward_thread: array[int] = field(default_factory=_column)
+    forward_thread: array[int] = field(default_factory=_small_column)
+    external: array[int] = field(default_factory=_column)
+    """Number of the operator, by which GPU work without a correlation names it."""
+    stack: array[int] = field(default_factory=_small_column)
+    """Number of the text of its Python stack, which torch 1.8 to 1.10 stored with it; else NONE."""
+
+    @property
+    def all_columns(self) -> tuple[array[int], ...]:
+        return (*self.span_columns, self.sequence, self.forward_thread, self.external, self.stack)
 
 
 @dataclass(slots=True)
 class Calls(HostSpans):
-    """``cuda_runtime`` and ``cuda_driver`` records."""
+    """``cuda_runtime`` and ``cuda_driver`` records. ``correlation`` is NONE where it is missing."""
 
     correlation: array[int] = field(default_factory=_column)
+
+    @property
+    def all_columns(self) -> tuple[array[int], ...]:
+        return (*self.span_columns, self.correlation)
+
+
+@dataclass(slots=True)
+class Frames(HostSpans):
+    """``python_function`` records of a trace with stacks: the calls that say where a user's code was."""
+
+    called_from: array[int] = field(default_factory=_small_column)
+    """Number of the text ``file:line`` of the call, where the trace says it; else NONE."""
+
+    @property
+    def all_columns(self) -> tuple[array[int], ...]:
+        return (*self.span_columns, self.called_from)
 
 
 class WorkKind(enum.IntEnum):
@@ -89,11 +123,12 @@ class WorkKind(enum.IntEnum):
 
 @dataclass(slots=True)
 class DeviceWork:
-    """What ran on the GPU: kernels, copies and fills. ``correlation`` names the host call that started it."""
+    """What ran on the GPU: kernels, copies and fills. ``correlation`` names the host call that started it;
+    NONE where it is missing."""
 
-    kind: array[int] = field(default_factory=_column)
-    name: array[int] = field(default_factory=_column)
-    device: array[int] = field(default_factory=_column)
+    kind: array[int] = field(default_factory=_small_column)
+    name: array[int] = field(default_factory=_small_column)
+    device: array[int] = field(default_factory=_small_column)
     start: array[int] = field(default_factory=_column)
     end: array[int] = field(default_factory=_column)
     correlation: array[int] = field(default_factory=_column)
@@ -101,6 +136,10 @@ class DeviceWork:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def all_columns(self) -> tuple[array[int], ...]:
+        return self.kind, self.name, self.device, self.start, self.end, self.correlation, self.bytes
 
 
 @dataclass(slots=True)
@@ -123,133 +162,27 @@ class Trace:
     calls: Calls = field(default_factory=Calls)
     work: DeviceWork = field(default_factory=DeviceWork)
     annotations: HostSpans = field(default_factory=HostSpans)
+    frames: Frames = field(default_factory=Frames)
     arrows: Arrows = field(default_factory=Arrows)
     devices: dict[int, str] = field(default_factory=dict)
     """Device number to its name."""
+    operator_ids: dict[int, int] = field(default_factory=dict)
+    """For GPU work without a correlation (index in ``work``): ``Operators.external`` of what launched it,
+    or NONE."""
+    header: dict[str, Any] = field(default_factory=dict)
+    """What the file says beside its events."""
+    events: int = 0
+    """How many the file has, of any category."""
+    other_categories: frozenset[str] = frozenset()
+    """Categories that none of the columns hold."""
     malformed: int = 0
     """Events that lacked what their category needs."""
+    first_malformed: Damage | None = None
+    cut: Damage | None = None
+    """Where the file ends in the middle."""
 
     def text(self, number: int) -> str:
         return self.names.texts[number]
-
-
-def read_trace(path: Path) -> Trace:
-    """Read a trace file. Raises TraceError when it is no Kineto trace, or cut off."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise TraceError(error.strerror or str(error)) from None
-    return parse_trace(text)
-
-
-def parse_trace(text: str) -> Trace:
-    """Parse a trace's text. Raises TraceError."""
-    key = text.find(_EVENTS_KEY)
-    opening = text.find("[", key)
-    if key < 0 or opening < 0:
-        raise TraceError("it has no traceEvents")
-    trace = Trace()
-    closing = _read_events(trace, text, opening + 1)
-    _read_header(trace, text[: opening + 1] + text[closing:])
-    return trace
-
-
-def _read_events(trace: Trace, text: str, position: int) -> int:
-    """Add every event to ``trace``; returns where the list's closing bracket is."""
-    decode = json.JSONDecoder(strict=False).raw_decode
-    skip = _SPACE_OR_COMMA.match
-    reader = _EventReader(trace)
-    while True:
-        position = skip(text, position).end()  # type: ignore[union-attr]
-        if text.startswith("]", position):
-            return position
-        try:
-            event, position = decode(text, position)
-        except ValueError:
-            raise TraceError("it is cut off or damaged") from None
-        reader.add(event)
-
-
-def _read_header(trace: Trace, text: str) -> None:
-    try:
-        header = json.loads(text, strict=False)
-        trace.base_ns = int(header.get("baseTimeNanoseconds", 0))
-        for device in header.get("deviceProperties", []):
-            trace.devices[int(device["id"])] = str(device["name"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise TraceError("its header is damaged") from None
-
-
-class _EventReader:
-    """Sorts events into the trace's columns by category."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.started = False
-        self.complete: dict[str, Callable[[dict[str, Any]], None]] = {
-            "cpu_op": self.operator,
-            "cuda_runtime": self.call,
-            "cuda_driver": self.call,
-            "kernel": lambda event: self.device_work(event, WorkKind.KERNEL),
-            "gpu_memcpy": lambda event: self.device_work(event, WorkKind.COPY),
-            "gpu_memset": lambda event: self.device_work(event, WorkKind.FILL),
-            "user_annotation": self.annotation,
-        }
-
-    def add(self, event: Any) -> None:
-        try:
-            phase, category = event["ph"], event.get("cat")
-            if phase == "X":
-                handler = self.complete.get(category)
-                if handler is not None:
-                    handler(event)
-            elif category == "fwdbwd":
-                ends = self.trace.arrows.forward if phase == "s" else self.trace.arrows.backward
-                ends[event["id"]] = (event["tid"], self.time(event["ts"]))
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            self.trace.malformed += 1
-
-    def time(self, ts_us: float) -> int:
-        """Nanoseconds since the origin. Subtracting whole microseconds first keeps the last digits exact."""
-        if not self.started:
-            self.started = True
-            self.trace.origin_us = int(ts_us)
-        return round((ts_us - self.trace.origin_us) * 1000)
-
-    def interval(self, event: dict[str, Any]) -> tuple[int, int]:
-        start = self.time(event["ts"])
-        return start, start + max(0, round(event["dur"] * 1000))
-
-    def span(self, event: dict[str, Any]) -> tuple[int, int, int, int]:
-        """Name, thread, start and end."""
-        return self.trace.names.number(str(event["name"])), int(event["tid"]), *self.interval(event)
-
-    def operator(self, event: dict[str, Any]) -> None:
-        operators, args = self.trace.operators, event.get("args", {})
-        numbers = int(args.get("Sequence number", NONE)), int(args.get("Fwd thread id", NONE))
-        columns = (*operators.span_columns, operators.sequence, operators.forward_thread)
-        _append(columns, (*self.span(event), *numbers))
-
-    def call(self, event: dict[str, Any]) -> None:
-        calls = self.trace.calls
-        columns = (*calls.span_columns, calls.correlation)
-        _append(columns, (*self.span(event), int(event["args"]["correlation"])))
-
-    def annotation(self, event: dict[str, Any]) -> None:
-        _append(self.trace.annotations.span_columns, self.span(event))
-
-    def device_work(self, event: dict[str, Any], kind: WorkKind) -> None:
-        work, args = self.trace.work, event["args"]
-        numbers = int(args["correlation"]), int(args["device"]), int(args.get("bytes", 0))
-        name = self.trace.names.number(str(event["name"]))
-        columns = (work.kind, work.name, work.start, work.end, work.correlation, work.device, work.bytes)
-        _append(columns, (kind, name, *self.interval(event), *numbers))
-
-
-def _append(columns: Sequence[array[int]], row: Sequence[int]) -> None:
-    """Append to every column, or to none. Raises OverflowError, TypeError."""
-    for column, value in zip(columns, array("q", row), strict=True):
-        column.append(value)
 
 
 def spans_named(trace: Trace, spans: HostSpans, prefixes: tuple[str, ...]) -> Iterator[int]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from warplint.profile.clock import Clock, find_markers, fit_clock, unix_pairs
 from warplint.profile.raw import WindowClose
-from warplint.profile.trace import Trace, read_trace
+from warplint.profile.trace import Trace
+from warplint.profile.trace_file import read_trace
 
 
 def read_window_trace(folder: Path, trace: str, close: WindowClose) -> tuple[Trace, Clock]:

@@ -1,0 +1,199 @@
+"""Sorts the events of a trace into columns, a piece of the file at a time.
+
+A table names the categories, of the Kineto of torch 1.8 to today; what no family wants (flows between host
+and GPU, annotations repeated on the GPU, memory events) costs one look-up. Each piece becomes whole rows or
+none: a piece with an event that does not fit goes in event by event, and those that do not are counted.
+"""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from warplint.profile.trace import NONE, Trace, WorkKind
+from warplint.profile.trace_events import Event, EventArgs, PlainArgs
+
+
+class Family(enum.Enum):
+    """What an event tells of."""
+
+    OPERATOR = enum.auto()
+    ANNOTATION = enum.auto()
+    CALL = enum.auto()
+    KERNEL = enum.auto()
+    COPY = enum.auto()
+    FILL = enum.auto()
+    FRAME = enum.auto()
+    ARROW = enum.auto()
+
+
+CATEGORIES: dict[str, Family] = {
+    **dict.fromkeys(("cpu_op", "Operator"), Family.OPERATOR),
+    "user_annotation": Family.ANNOTATION,
+    **dict.fromkeys(("cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"), Family.CALL),
+    **dict.fromkeys(("kernel", "Kernel"), Family.KERNEL),
+    **dict.fromkeys(("gpu_memcpy", "Memcpy"), Family.COPY),
+    **dict.fromkeys(("gpu_memset", "Memset"), Family.FILL),
+    "python_function": Family.FRAME,
+    **dict.fromkeys(("fwdbwd", "forward_backward"), Family.ARROW),
+}
+"""Kineto's name of a category (``cat``) to what it holds. The capitals are of torch 1.8 to 1.10."""
+
+ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#", "DistributedDataParallel.", "nccl:")
+"""How the names begin that torch 1.8 to 1.10 wrote among the operators."""
+
+_WORK_KINDS = {Family.KERNEL: WorkKind.KERNEL, Family.COPY: WorkKind.COPY, Family.FILL: WorkKind.FILL}
+_NO_ARGS = PlainArgs()
+
+
+class Columns:
+    """Fills a trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._numbers = trace.names.number
+        self._started = False
+        self.others: set[str] = set()
+        """Categories that no family has."""
+        self._add: dict[Family, Callable[[list[Event]], None]] = {
+            Family.OPERATOR: self._operators,
+            Family.ANNOTATION: self._annotations,
+            Family.CALL: self._calls,
+            Family.FRAME: self._frames,
+            Family.ARROW: self._arrows,
+        }
+
+    def add(self, events: Sequence[Event]) -> list[str]:
+        """Take in a piece; returns why each event was malformed that was."""
+        sorted_out: dict[str | None, list[Event]] = defaultdict(list)
+        for event in events:
+            sorted_out[event.cat].append(event)
+        reasons: list[str] = []
+        for category, members in sorted_out.items():
+            family = None if category is None else CATEGORIES.get(category)
+            if family is not None:
+                reasons += self._add_members(family, members)
+            elif category is not None:
+                self.others.add(category)
+        return reasons
+
+    def _add_members(self, family: Family, members: list[Event]) -> list[str]:
+        if family is not Family.ARROW:
+            members = [event for event in members if event.ph == "X"]
+        if not self._started:
+            self._begin(members)
+        try:
+            self._add_rows(family, members)
+        except (TypeError, ValueError, OverflowError) as error:
+            if len(members) == 1:
+                return [_lacks(members[0]) or str(error)]
+            return [reason for event in members for reason in self._add_members(family, [event])]
+        return []
+
+    def _begin(self, members: list[Event]) -> None:
+        """Times count from the first event that has one."""
+        for event in members:
+            if event.ts is not None:
+                self._trace.origin_us, self._started = int(event.ts), True
+                return
+
+    def _add_rows(self, family: Family, members: list[Event]) -> None:
+        if family in _WORK_KINDS:
+            self._work(members, _WORK_KINDS[family])
+        else:
+            self._add[family](members)
+
+    def _times(self, events: list[Event]) -> tuple[list[int], list[int]]:
+        """Starts and ends in ns. Subtracting whole microseconds first keeps the last digits exact."""
+        origin = self._trace.origin_us
+        starts = [round((event.ts - origin) * 1000) for event in events]  # type: ignore[operator]
+        lengths = [round(event.dur * 1000) for event in events]  # type: ignore[operator]
+        ends = [
+            start + length if length > 0 else start for start, length in zip(starts, lengths, strict=True)
+        ]
+        return starts, ends
+
+    def _names(self, events: list[Event]) -> list[int]:
+        number = self._numbers
+        return [number(event.name) for event in events]  # type: ignore[arg-type]
+
+    def _span_rows(self, events: list[Event]) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Name, thread, start and end."""
+        starts, ends = self._times(events)
+        return self._names(events), [int(event.tid) for event in events], starts, ends  # type: ignore[arg-type]
+
+    def _operators(self, events: list[Event]) -> None:
+        operators = self._trace.operators
+        args = _args(events)
+        rows = (
+            *self._span_rows(events),
+            [each.sequence for each in args],
+            [each.forward_thread for each in args],
+            [each.external for each in args],
+            [self._numbers(each.stack) if each.stack else NONE for each in args],
+        )
+        _extend(operators.all_columns, rows)
+
+    def _annotations(self, events: list[Event]) -> None:
+        _extend(self._trace.annotations.span_columns, self._span_rows(events))
+
+    def _calls(self, events: list[Event]) -> None:
+        calls = self._trace.calls
+        _extend(calls.all_columns, (*self._span_rows(events), [each.correlation for each in _args(events)]))
+
+    def _frames(self, events: list[Event]) -> None:
+        frames = self._trace.frames
+        callers = [self._numbers(each.called_from) if each.called_from else NONE for each in _args(events)]
+        _extend(frames.all_columns, (*self._span_rows(events), callers))
+
+    def _work(self, events: list[Event], kind: WorkKind) -> None:
+        work, args = self._trace.work, _args(events)
+        starts, ends = self._times(events)
+        rows = (
+            [int(kind)] * len(events),
+            self._names(events),
+            [_device(each, event) for each, event in zip(args, events, strict=True)],
+            starts,
+            ends,
+            # CUPTI counts from 1.
+            [each.correlation or NONE for each in args],
+            [each.bytes for each in args],
+        )
+        first = len(work)
+        _extend(work.all_columns, rows)
+        for index, each in enumerate(args, first):
+            if work.correlation[index] == NONE:
+                external = each.external if each.external != NONE else each.old_external
+                self._trace.operator_ids[index] = external
+
+    def _arrows(self, events: list[Event]) -> None:
+        arrows, origin = self._trace.arrows, self._trace.origin_us
+        rows = [
+            (event.ph, int(event.id), int(event.tid), round((event.ts - origin) * 1000))  # type: ignore[arg-type,operator]
+            for event in events
+        ]
+        for phase, flow, thread, time in rows:
+            (arrows.forward if phase == "s" else arrows.backward)[flow] = (thread, time)
+
+
+def _lacks(event: Event) -> str | None:
+    missing = [key for key in ("name", "ts", "dur", "tid") if getattr(event, key) is None]
+    return f"it has no {missing[0]}" if missing else None
+
+
+def _extend(columns: Sequence[array[int]], rows: Sequence[list[int]]) -> None:
+    """Append to every column, or to none. Raises OverflowError, TypeError."""
+    made = [array(column.typecode, row) for column, row in zip(columns, rows, strict=True)]
+    for column, row in zip(columns, made, strict=True):
+        column.extend(row)
+
+
+def _args(events: list[Event]) -> list[EventArgs]:
+    return [event.args or _NO_ARGS for event in events]
+
+
+def _device(args: EventArgs, event: Event) -> int:
+    """Kernels are on their GPU's row, whose process id is its number."""
+    return args.device if args.device != NONE else int(event.pid)  # type: ignore[arg-type]
