@@ -19,11 +19,12 @@ from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
 from warplint.capture.progress import Progress
-from warplint.capture.recorder import WARNING, Recorder
+from warplint.capture.recorder import INFO, WARNING, Recorder
 from warplint.capture.regimes import LEVEL_STEPS, RegimeWatch, median_step_ns
 from warplint.capture.settings import Settings
 from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.sources import Sources
+from warplint.capture.starting import starting_doubts
 from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTimes
 from warplint.capture.tool_ids import out_of_sight
 from warplint.capture.user_code import UserCode
@@ -92,6 +93,8 @@ class Session:
         self._recorder.json(Record.PROCESS, describe(self._settings, self._rank, native_method(), None))
         for name in self._around.user_code.missing:
             self._recorder.note(WARNING, "include-missing", f"--include {name}: there is no such package")
+        for code, text in starting_doubts():
+            self._recorder.note(INFO, code, text)
         self._around.watch.install()
         self._optimizer_clock.start()
         self._counts_calls = self._module_clock.start()
