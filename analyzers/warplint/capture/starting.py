@@ -1,4 +1,4 @@
-"""What is said of the machine when a capture starts. ``warplint doctor`` looks at more, and at more leisure."""
+"""What is said of the machine when a capture starts; ``warplint doctor`` looks at more."""
 
 from __future__ import annotations
 
