@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from warplint.source.text import SourceError, SourceText
-from warplint.static.chunks import Placed, split, starts
+from warplint.static.chunks import Placed, split, split_again, starts
 
 
 def pieces(text: str) -> list[str]:
@@ -130,6 +130,43 @@ def test_unchanged_chunks_are_kept_and_the_same_text_twice_is_two() -> None:
     assert after[0].chunk is before[1].chunk
     assert after[2].chunk is not after[0].chunk
     assert after[2].chunk.text == after[0].chunk.text
+
+
+EDITED = (
+    "# title\n\nimport a\n\n\n@b\ndef c(d):\n    return d\n\nx = 1\n" * 3,
+    "x = (\nfrom\na\nimport b\ny = 1\n" * 3,
+    "if a:\n    b\nelse:\n    c\ny = f'{x!r}' \\\n  'z'\r\nwhile e: pass\n" * 3,
+    'x = """\nimport a\n"""\ny = f\'\'\'{\n1}\'\'\'\nz = rb"a"\n' * 3,
+)
+TYPED = (
+    "", "\n", "(", ")", "{", "'", '"""', "f'{", "\\\n", "#", " ", "@d\n", "else", "elif", "import x\n",
+    "from\n", "def", "async\n", "\r", "\f", "é", "rb", "f",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EDITED)
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_text_is_cut_the_same_from_the_place_of_an_edit_on(text: str, typed: str) -> None:
+    before = chunks(text)
+    for place in range(0, len(text) + 1, 3):
+        for erased in (0, 4):
+            after = text[:place] + typed + text[place + erased :]
+            line_starts = SourceText(after, Path("a.py")).line_starts
+            again = split_again(after, line_starts, text, before)
+            expected = split(after, line_starts, {})
+            assert [(it.chunk.text, it.start, it.line) for it in again] == [
+                (it.chunk.text, it.start, it.line) for it in expected
+            ], after
+
+
+def test_what_an_edit_leaves_alone_is_kept_though_it_moves() -> None:
+    text = "".join(f"x{number} = {number}\n" for number in range(20))
+    before = chunks(text)
+    after = text.replace("10", "(\n10)")
+    again = split_again(after, SourceText(after, Path("a.py")).line_starts, text, before)
+    assert [it.chunk for it in again if it.chunk in [old.chunk for old in before]] == [
+        old.chunk for number, old in enumerate(before) if number != 10
+    ]
 
 
 def standard_library() -> Iterator[Path]:

@@ -132,6 +132,86 @@ def test_a_line_that_does_not_matter_to_a_caller_is_no_reason() -> None:
     assert asked == 0
 
 
+def test_a_call_by_a_name_that_an_import_binds_anew_is_looked_at() -> None:
+    function = "def make():\n    return filled(3)\n"
+    first = analyze(IMPORT + function, Probe())
+    imported = "from torch import zeros as filled\n"
+    assert reported(analyze(imported + IMPORT + function, Probe(), previous=first)) == reported(
+        analyze(imported + IMPORT + function, Probe())
+    )
+
+
+PROGRAM = """\
+def loss_of(model, batch):
+    return model(batch).sum()
+
+def step(model, batch, optimizer):
+    loss_of(model, batch).backward()
+    optimizer.step()
+    def log():
+        return torch.ones(3)
+    log()
+
+def helper(n):
+    return torch.zeros(n)
+
+class Base(nn.Module):
+    def forward(self, x):
+        return helper(3)
+
+class Net(Base):
+    def prepare(self, x):
+        return torch.ones(3)
+
+def epoch(model, items, optimizer):
+    for item in items:
+        step(model, item, optimizer)
+        again(2)
+
+def again(n):
+    helper(n)
+    return other(n - 1)
+
+def other(n):
+    return again(n) or torch.ones(n)
+
+def main(model, items, optimizer):
+    for number in range(3):
+        epoch(model, items, optimizer)
+        helper(number)
+"""
+CHANGED_LINES = {
+    "a step is one no more": ("    loss_of(model, batch).backward()\n    optimizer.step()\n", "    pass\n"),
+    "a step is one no more, by half": ("    optimizer.step()\n", ""),
+    "a caller is gone": ("        helper(number)\n", ""),
+    "a loop over steps is gone": ("        step(model, item, optimizer)\n", ""),
+    "a helper is the data set's": (
+        "    for number in",
+        "    nn.DataLoader(collate_fn=helper)\n    for number in",
+    ),
+    "a class is a module no more": ("class Base(nn.Module)", "class Base"),
+    "a class has another base": ("class Net(Base)", "class Net"),
+    "a function has another name": ("def helper", "def helped"),
+    "functions that run each other do so no more": ("    return other(n - 1)\n", "    return n\n"),
+    "a statement between": ("def main", "x = 1\ndef main"),
+    "a nested function is handed over": ("    log()\n", "    nn.DataLoader(collate_fn=log)\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED_LINES.values(), ids=CHANGED_LINES)
+def test_how_often_functions_run_is_the_same_after_an_edit_and_after_taking_it_back(
+    change: tuple[str, str],
+) -> None:
+    before = IMPORT + PROGRAM
+    after = IMPORT + PROGRAM.replace(*change)
+    assert before != after
+    analysis = analyze(before, Probe())
+    for text in (after, before, after.replace("batch)", "batch"), after):
+        analysis = analyze(text, Probe(), previous=analysis)
+        if text in (before, after):
+            assert analysis.findings == analyze(text, Probe()).findings
+
+
 def test_a_finding_that_points_into_another_chunk_is_judged_again_when_that_moves() -> None:
     text = IMPORT + "size = 3\ndef f():\n    return torch.ones(size)\n"
     first = analyze(text, RelatedProbe())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 # Beyond this many pairs of lines, what stands between two anchors counts as rewritten: difflib is quadratic,
 # and an editor asks at every keystroke.
@@ -27,6 +27,33 @@ def moved_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     shift = len(new) - len(old)
     moved.update((line, line + shift) for line in range(len(old) - end + 1, len(old) + 1))
     return moved
+
+
+def common_start(old: str, new: str) -> int:
+    """How many characters two texts have in common before they differ."""
+    most = min(len(old), len(new))
+    return most if old[:most] == new[:most] else _halved(most, lambda low, up: old[low:up] == new[low:up])
+
+
+def common_end(old: str, new: str, start: int = 0) -> int:
+    """How many characters two texts have in common at their ends, beyond the ``start`` of both."""
+    most = min(len(old), len(new)) - start
+    before, now = old[len(old) - most :], new[len(new) - most :]
+    if before == now:
+        return most
+    return _halved(most, lambda low, up: before[most - up : most - low] == now[most - up : most - low])
+
+
+def _halved(size: int, agree: Callable[[int, int], bool]) -> int:
+    """Where two sequences first differ, which do. Comparing slices is quick: halve what is in question."""
+    low, up = 0, size
+    while up - low > 1:
+        middle = (low + up) // 2
+        if agree(low, middle):
+            low = middle
+        else:
+            up = middle
+    return low
 
 
 def _same_at_start(old: Sequence[str], new: Sequence[str]) -> int:

@@ -69,6 +69,8 @@ class Abroad:
         self._modules: dict[Path, Module | None] = {}
         self._parts: dict[tuple[Path, str], _Part] = {}
         self._held: dict[tuple[Hashable, ...], _Held] = {}
+        self.forgotten = 0
+        """How often something was dropped: until then, all that was told before holds."""
 
     def seen_from(self, path: Path) -> View:
         """What the file at ``path`` may ask."""
@@ -77,6 +79,7 @@ class Abroad:
     def forget(self, changed: Iterable[Path]) -> None:
         """Drop all that rests on these files and folders."""
         gone = set(changed)
+        self.forgotten += bool(gone)
         for path in gone:
             self._modules.pop(path, None)
         for place in [each for each, part in self._parts.items() if not gone.isdisjoint(part.reads)]:
@@ -243,6 +246,11 @@ class View:
         self._abroad = abroad
         self._path = path
         self._files_left = files_left
+        self._forgotten = abroad.forgotten
+
+    def still_holds(self, abroad: Abroad) -> bool:
+        """Whether what was seen is what would be seen now."""
+        return self._abroad is abroad and self._forgotten == abroad.forgotten
 
     def imported(self, target: str) -> Value | None:
         """What an import binds a name to; None where it leads nowhere in the project."""

@@ -13,14 +13,16 @@ from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.abroad import Abroad, View
-from warplint.static.chunks import Chunk, Placed, split, whole
+from warplint.static.chunks import Chunk, Placed, split, split_again, whole
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Finding, Related
+from warplint.static.hotness import HotnessMap
 from warplint.static.index import Index
 from warplint.static.knowledge import Knowledge
 from warplint.static.location import confidence_in, within
 from warplint.static.nominate import Nominator
 from warplint.static.questions import Answers, Ground, Question
+from warplint.static.revision import Revision, read_same
 from warplint.static.rule import Rule, Verdict
 from warplint.static.rule_index import AnyRule, imported
 from warplint.static.tables.frameworks import shows_pytorch
@@ -66,7 +68,8 @@ class Analysis:
     version's own, not those kept from before in a part that does not parse. ``readable`` are the chunks that
     rules were run on; while some chunk does not parse, ``replaced`` are those of earlier versions that are
     gone since, so that half a word does not make the file another one. ``reads`` are the other files and the
-    folders that the findings rest on."""
+    folders that the findings rest on. ``facts`` may hold what only earlier versions rested on. ``index`` and
+    ``others`` are what the next version starts from."""
 
     source: SourceText
     findings: tuple[Finding, ...]
@@ -78,6 +81,8 @@ class Analysis:
     told: Mapping[Chunk, Told] = field(default_factory=dict)
     facts: Answers = field(default_factory=dict)
     reads: frozenset[Path] = frozenset()
+    index: Index | None = None
+    others: View | None = None
 
 
 class Analyzer:
@@ -110,16 +115,29 @@ class Analyzer:
             # What is nested too deeply takes the whole with it.
             if not analysis.broken:
                 return analysis
-        known = {placed.chunk.text: placed.chunk for placed in previous.chunks} if previous else {}
-        return self._analysis(source, split(source.text, source.line_starts, known), previous)
+        if previous is None or not previous.chunks:
+            chunks = split(source.text, source.line_starts, {})
+        else:
+            before = previous.source.text
+            chunks = split_again(source.text, source.line_starts, before, previous.chunks)
+        return self._analysis(source, chunks, previous)
 
     def _analysis(self, source: SourceText, placed: list[Placed], previous: Analysis | None) -> Analysis:
         if not shows_pytorch(source.text):
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
         path = within(source.path, self._root)
-        absolute = Path(os.path.normpath(source.path.absolute()))
-        others = self._others.seen_from(absolute) if self._others is not None else None
-        return _Run(self._nominator, source, placed, previous, path, self._torch, others).result()
+        return _Run(
+            self._nominator, source, placed, previous, path, self._torch, self._view(source, previous)
+        ).result()
+
+    def _view(self, source: SourceText, previous: Analysis | None) -> View | None:
+        """The project's other files as this one sees them: as before, where that holds."""
+        if self._others is None:
+            return None
+        before = previous.others if previous is not None else None
+        if before is not None and before.still_holds(self._others):
+            return before
+        return self._others.seen_from(Path(os.path.normpath(source.path.absolute())))
 
 
 class _Run:
@@ -141,12 +159,18 @@ class _Run:
         self._previous = previous
         self._too_deep: set[Placed] = set()
         self._others = others
-        index = Index(
-            [placed for placed in chunks if self._can_be_outlined(placed)],
-            others.class_role if others is not None else lambda name: None,
-        )
-        self._knowledge = Knowledge(index, others)
+        self._readable = [placed for placed in chunks if self._can_be_outlined(placed)]
+        before = previous.index if previous is not None else None
+        sees_same = previous is not None and previous.others is others
+        if before is not None and sees_same and read_same(before.chunks, self._readable):
+            index = before.moved(self._readable)
+        else:
+            index = Index(self._readable, others.class_role if others is not None else lambda name: None)
         self._index = index
+        self._revision = Revision(before, index, sees_same) if before is not None else None
+        if self._revision is not None and not self._revision.is_unread:
+            index.heat = HotnessMap(index, self._revision)
+        self._knowledge = Knowledge(index, others)
         self._facts = Facts(source, self._knowledge, path, torch)
         self._interesting = nominator.interesting(index.aliases)
         self._told: dict[Chunk, Told] = {}
@@ -178,8 +202,10 @@ class _Run:
             tuple(self._index.chunks),
             self._replaced(),
             self._told,
-            self._needed_facts(),
+            self._known_facts(),
             frozenset(self._others.reads) if self._others is not None else frozenset(),
+            self._index,
+            self._others,
         )
 
     def _replaced(self) -> tuple[Placed, ...]:
@@ -226,15 +252,25 @@ class _Run:
         self._facts_found.update(facts)
         return frozenset(facts)
 
-    def _needed_facts(self) -> Answers:
+    def _known_facts(self) -> Answers:
         """The facts that this version's findings rest on, those of the last version's among them."""
-        known = {**self._previous.facts, **self._facts_found} if self._previous else self._facts_found
-        needed = frozenset[Question]().union(*(told.facts for told in self._told.values()))
-        return {question: known[question] for question in needed}
+        if self._previous is None:
+            return self._facts_found
+        if not self._changed and not self._facts_found:
+            return self._previous.facts
+        known = {
+            question: answer
+            for question, answer in self._previous.facts.items()
+            if question not in self._changed
+        }
+        return known | self._facts_found
 
     @cached_property
     def _changed(self) -> frozenset[Question]:
-        return self._knowledge.changed(self._previous.facts) if self._previous is not None else frozenset()
+        """Of the facts that the last version's findings rest on, those that are no longer so."""
+        if self._previous is None or self._revision is None:
+            return frozenset()
+        return self._knowledge.changed(self._previous.facts, self._revision)
 
     def _finding(self, rule: Rule, verdict: Verdict) -> Finding:
         return Finding(
@@ -252,7 +288,7 @@ class _Run:
     def _reused(self, placed: Placed) -> Told | None:
         """The last version's findings of a chunk, moved with it, if all that they rest on is as it was."""
         told = self._previous.told.get(placed.chunk) if self._previous is not None else None
-        if told is None:
+        if told is None or (self._revision is not None and self._revision.renames_in(placed.chunk)):
             return None
         facts = told.facts
         if not facts.isdisjoint(self._changed):

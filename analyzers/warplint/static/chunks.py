@@ -7,12 +7,15 @@ again. Positions on a piece's nodes count from the piece's own start: it is the 
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 
+from warplint.source.diffs import common_end, common_start
 from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 from warplint.static.outline import Outline
@@ -62,6 +65,12 @@ _STATEMENT = Pattern(
     r"|async\s+(?:def|with)\b|from\s+[\w.]+\s+import\b)"
 )
 
+_LOOKED_AHEAD = 3
+"""Pieces after its start on which a piece's start can depend: ``from``, ``torch`` and ``import`` may stand on
+lines of their own."""
+_LOOKED_BEHIND = 4
+"""Characters before its start on which a piece can depend: the end of a line, the prefix of a string."""
+
 
 def starts(text: str) -> list[int]:
     """The offset at which each piece starts: the first is 0, the others are starts of lines.
@@ -69,11 +78,18 @@ def starts(text: str) -> list[int]:
     A piece is one top-level statement with its decorators and clauses (or several joined by ``;``), and the
     blank lines and comments that follow it. Works on any text.
     """
-    found = [0]
+    return [0, *starts_after(text, 0)]
+
+
+def starts_after(text: str, start: int) -> Iterator[int]:
+    """The starts of the pieces that follow the one that starts at ``start``.
+
+    They depend on nothing before that place.
+    """
     depth = 0
-    decorated = _DECORATOR.match(text) is not None
-    seen_statement = _FIRST_STATEMENT.match(text) is not None
-    position = 0
+    decorated = _DECORATOR.match(text, start) is not None
+    seen_statement = start > 0 or _FIRST_STATEMENT.match(text) is not None
+    position = start
     while position >= 0:
         resume = -1
         for token in _TOKEN.finditer(text, position):
@@ -95,11 +111,10 @@ def starts(text: str) -> list[int]:
                 if _CONTINUES.match(text, start):
                     continue
                 if seen_statement and not decorated:
-                    found.append(start)
+                    yield start
                 seen_statement = True
                 decorated = _DECORATOR.match(text, start) is not None
         position = resume
-    return found
 
 
 def _string_end(text: str, quote: int) -> int:
@@ -231,21 +246,54 @@ def whole(text: str) -> Placed | None:
 
 def split(text: str, line_starts: list[int], known: Mapping[str, Chunk]) -> list[Placed]:
     """Cut a text into chunks, taking those with an unchanged text from ``known``."""
+    return _placed(text, line_starts, known, [*starts(text), len(text)])
+
+
+def split_again(text: str, line_starts: list[int], before: str, placed: Sequence[Placed]) -> list[Placed]:
+    """The same as ``split``, looking only at where a text differs from the one before it, ``placed``."""
+    same = common_start(before, text)
+    moved = len(text) - len(before)
+    last = max(0, bisect.bisect_right(placed, same, key=_start) - 1 - _LOOKED_AHEAD)
+    # Where the texts agree to their ends again; a line's end before a piece belongs to how it is found.
+    agreed = len(text) - common_end(before, text, same) + _LOOKED_BEHIND
+    offsets = [placed[last].start if placed else 0]
+    resumed = len(placed)
+    for start in starts_after(text, offsets[0]):
+        if start >= agreed:
+            met = bisect.bisect_left(placed, start - moved, key=_start)
+            if met < len(placed) and placed[met].start + moved == start:
+                resumed = met
+                break
+        offsets.append(start)
+    end = placed[resumed].start + moved if resumed < len(placed) else len(text)
+    known = {each.chunk.text: each.chunk for each in placed[last:resumed]}
+    between = _placed(text, line_starts, known, [*offsets, end])
+    if resumed == len(placed):
+        return [*placed[:last], *between]
+    lines = bisect.bisect_right(line_starts, end) - placed[resumed].line
+    after = [Placed(each.chunk, each.start + moved, each.line + lines) for each in placed[resumed:]]
+    return [*placed[:last], *between, *(after if moved or lines else placed[resumed:])]
+
+
+def _start(placed: Placed) -> int:
+    return placed.start
+
+
+def _placed(
+    text: str, line_starts: list[int], known: Mapping[str, Chunk], offsets: Sequence[int]
+) -> list[Placed]:
+    """The chunks between offsets, the last of which is where they end."""
     placed: list[Placed] = []
-    offsets = starts(text)
-    line = 0
     taken: set[int] = set()
     with quiet_parser():
-        for start, end in zip(offsets, [*offsets[1:], len(text)], strict=True):
-            while line_starts[line] < start:
-                line += 1
+        for start, end in pairwise(offsets):
             piece = text[start:end]
             chunk = known.get(piece)
             # The same text twice in one file is two chunks: a node must stand in one place only.
             if chunk is None or id(chunk) in taken:
                 chunk = Chunk(piece)
             taken.add(id(chunk))
-            placed.append(Placed(chunk, start, line + 1))
+            placed.append(Placed(chunk, start, bisect.bisect_right(line_starts, start)))
     return placed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from warplint.source.records import dataclass
 from warplint.static import guards, roles
@@ -17,6 +18,9 @@ from warplint.static.tables import frequency, function_roles, torch_functions, t
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tree import last_name
 from warplint.static.values import Kind, Value
+
+if TYPE_CHECKING:
+    from warplint.static.revision import Revision
 
 HOT_ROLES = frozenset({Role.FORWARD, Role.TRAIN_STEP, Role.EVALUATE, Role.GENERATE})
 """Functions that run every step, or hold the loop that does."""
@@ -47,16 +51,41 @@ class Heat:
 
 
 class HotnessMap:
-    """The roles and the heat of the functions and blocks of one version of a module."""
+    """The roles and the heat of the functions and blocks of one version of a module.
 
-    def __init__(self, index: Index) -> None:
+    With a ``revision``, what it leaves alone is taken from the version before it. ``changed`` are then the
+    functions that something is to be said of that was not said before.
+    """
+
+    def __init__(self, index: Index, revision: Revision | None = None) -> None:
         self._index = index
         self._loops = Loops(index)
         self._roles: dict[FunctionOutline, Role] = {}
         self._blocks: dict[Block, Heat] = {}
-        self._own = {function: self._own_heat(function) for function in index.all_functions}
+        before = revision.before.heat if revision is not None and revision.is_small else None
+        # Of functions that run each other, what is said depends on which one was asked about first.
+        if revision is None or before is None or before._loops.is_circular:
+            before, known = None, dict[FunctionOutline, Heat]()
+        else:
+            known = self._kept(before, revision)
+        self._own = {
+            function: known.get(function) or self._own_heat(function) for function in index.all_functions
+        }
         self._functions = dict(self._own)
         self._settle()
+        self.changed = frozenset(
+            function
+            for function, heat in self._functions.items()
+            if before is None or function not in known or heat != before._functions[function]
+        )
+
+    def _kept(self, before: HotnessMap, revision: Revision) -> dict[FunctionOutline, Heat]:
+        """Take over what was found out about functions that the edit leaves alone; their own heat."""
+        anew = revision.seen_anew
+        self._loops.keep(before._loops, revision.doing_anew)
+        known = {function: heat for function, heat in before._own.items() if function not in anew}
+        self._roles = {function: before._roles[function] for function in known}
+        return known
 
     # Roles
 
@@ -130,9 +159,7 @@ class HotnessMap:
         ]
         for _ in range(2 * len(_ORDER)):
             settled = {function: self._flow(function) for function in moving}
-            changed = any(
-                heat.hotness is not self._functions[function].hotness for function, heat in settled.items()
-            )
+            changed = any(heat != self._functions[function] for function, heat in settled.items())
             self._functions.update(settled)
             self._blocks = {}
             if not changed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -64,6 +65,12 @@ class Index:
         self._targets: dict[CallSite, list[FunctionOutline]] = {}
         self._register()
         self.callers = self._find_callers()
+
+    def moved(self, chunks: list[Placed]) -> Index:
+        """The same for the same chunks in other places."""
+        moved = copy.copy(self)
+        moved.chunks = chunks
+        return moved
 
     def _register(self) -> None:
         for function in self.all_functions:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warplint.static import domain, parameters
@@ -42,6 +41,7 @@ from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
     from warplint.static.abroad import View
+    from warplint.static.revision import Revision
 
 Handed = tuple[tuple[str, Value], ...]
 """What a call hands to which parameter."""
@@ -54,7 +54,6 @@ _KINDS = {
 }
 _MODELS = frozenset({MODULE, "loss"})
 """Roles of classes that are handed tensors."""
-PARTS = (Block, ClassOutline, FunctionOutline)
 _MAX_CALLERS = 6
 """Callers of one function that are evaluated for what they hand it."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -90,19 +89,15 @@ class Knowledge(Asking):
             heat = self.index.heat = HotnessMap(self.index)
         return heat
 
-    def changed(self, facts: Answers) -> frozenset[Question]:
+    def changed(self, facts: Answers, revision: Revision) -> frozenset[Question]:
         """Those of an earlier version's facts that are no longer so, or are about what is gone."""
-        parts = self._parts
+        gone = revision.gone_parts
         return frozenset(
             question
             for question, answer in facts.items()
-            if any(isinstance(part, PARTS) and part not in parts for part in question[1])
-            or self.again(question) != answer
+            if not gone.isdisjoint(question[1])
+            or (revision.may_change(question) and self.again(question) != answer)
         )
-
-    @cached_property
-    def _parts(self) -> set[object]:
-        return set().union(*(placed.chunk.outline.parts for placed in self.index.chunks))
 
     # Functions, classes, names
 

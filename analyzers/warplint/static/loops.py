@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from warplint.static import roles
 from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline, LoopCalls
@@ -30,22 +30,41 @@ STEP_LOOPS = frozenset({LoopKind.TRAINING, LoopKind.BATCHES, LoopKind.DECODING, 
 
 
 class Loops:
-    """The loops of one version of a module."""
+    """The loops of one version of a module. ``is_circular`` says that functions were met that run each other:
+    which of them was asked about first may tell in what is said of them."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._steps: dict[FunctionOutline, bool] = {}
         self._kinds: dict[Block, LoopKind] = {}
+        self._asked: set[FunctionOutline | Block] = set()
+        self.is_circular = False
         self._top_sites = [site for site in index.calls if site.block.function is None]
         self._top_loops = [
             loop for placed in index.chunks for loop in placed.chunk.outline.loops if loop.function is None
         ]
 
+    def keep(self, before: Loops, anew: Container[FunctionOutline]) -> None:
+        """Take over what an earlier version's loops are for, and which functions are steps.
+
+        Not of functions that do something ``anew``, nor of module level.
+        """
+        self._steps = {function: step for function, step in before._steps.items() if function not in anew}
+        self._kinds = {
+            loop: kind
+            for loop, kind in before._kinds.items()
+            if loop.function is not None and loop.function not in anew
+        }
+
     def kind(self, loop: Block) -> LoopKind:
         kind = self._kinds.get(loop)
         if kind is None:
             self._kinds[loop] = LoopKind.PLAIN
+            self._asked.add(loop)
             kind = self._kinds[loop] = self._find(loop)
+            self._asked.remove(loop)
+        elif loop in self._asked:
+            self.is_circular = True
         return kind
 
     def is_training_step(self, function: FunctionOutline) -> bool:
@@ -53,9 +72,13 @@ class Loops:
         known = self._steps.get(function)
         if known is None:
             self._steps[function] = False
+            self._asked.add(function)
             known = self._steps[function] = any(
                 _around(site.block) is None and self._marks_step(site) for site in function.calls
             )
+            self._asked.remove(function)
+        elif function in self._asked:
+            self.is_circular = True
         return known
 
     def _find(self, loop: Block) -> LoopKind:
