@@ -110,7 +110,11 @@ class CaptureBuilder:
     lines: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
     """Thread to (time, line); line 0 means no user frame."""
     steps: list[float] = field(default_factory=list)
+    step: int = 0
+    """The last step that was written."""
     window: tuple[float, float] = (0, 1000)
+    window_steps: tuple[int, int] | None = None
+    """The last steps that had ended at its ends; None where it holds all that is written with it."""
     process: dict[str, Any] = field(default_factory=lambda: {"rank": 0, "pid": 1, "torch": "2.13.0"})
 
     def write(self, folder: Path) -> Path:
@@ -131,7 +135,8 @@ class CaptureBuilder:
 
     def write_window(self, writer: RawWriter, folder: Path, number: int = 0) -> None:
         begin, end = self.window
-        opened = {"window": number, "t_ns": host_ns(begin), "step": 0, "reason": "test", "start_us": 1.0}
+        first, last = self.window_steps or (self.step, self.step + len(self.steps))
+        opened = {"window": number, "t_ns": host_ns(begin), "step": first, "reason": "test", "start_us": 1.0}
         writer.write_json(Record.WINDOW_OPEN, opened)
         for thread, events in self.lines.items():
             flat = array("q")
@@ -139,11 +144,12 @@ class CaptureBuilder:
                 flat.extend((host_ns(time), 1 if line else 0, line))
             writer.write_lines(thread, flat)
         writer.write_steps(
-            array("q", [each for pair in enumerate(map(host_ns, self.steps)) for each in pair])
+            array("q", [each for pair in enumerate(map(host_ns, self.steps), self.step + 1) for each in pair])
         )
         name = trace_name(0, 1, number)
         self.write_trace(folder / name)
-        closed = {"window": number, "t_ns": host_ns(end), "step": len(self.steps), "trace": name}
+        self.step += len(self.steps)
+        closed = {"window": number, "t_ns": host_ns(end), "step": last, "trace": name}
         markers = [[0, host_ns(begin - 3), host_ns(begin - 1)], [1, host_ns(end - 3), host_ns(end - 1)]]
         writer.write_json(
             Record.WINDOW_CLOSE, closed | {"main_thread": MAIN, "price": {}, "markers": markers}

@@ -46,6 +46,12 @@ def change_points(times: Sequence[float]) -> list[int]:
     return _worth_telling(times, found)
 
 
+def best_split(times: Sequence[float]) -> int | None:
+    """Where one change, known to be among these times, lies; None where there is no room for two levels."""
+    split = _Splits(times).best(0, len(times)) if len(times) >= 2 * SHORTEST else None
+    return None if split is None else split.position
+
+
 @dataclass(frozen=True, slots=True)
 class _Split:
     score: float

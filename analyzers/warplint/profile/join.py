@@ -1,7 +1,7 @@
 """Joins a raw capture folder into costs per line.
 
 One process is shown, that of the lowest rank; what the others did is said in a note. Several windows of the
-process are summed.
+process are summed, where its steps were alike (regimes.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from warplint.profile.clock import ClockError
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
+from warplint.profile.regimes import step_history, unix_minus_host_ns
 from warplint.profile.steps import StepRange, StepTimes
 from warplint.profile.tally import LineKey, Tally
 from warplint.profile.timeline import NOWHERE, Places, Timeline
@@ -88,6 +89,7 @@ def _finished_a_window(process: RawProcess) -> bool:
 
 @dataclass(slots=True)
 class _JoinedWindow:
+    raw: RawWindow
     trace: Trace | None
     tally: Tally
 
@@ -99,6 +101,7 @@ class _ProcessJoin:
         self.folder, self.manifest, self.process, self.said = folder, manifest, process, said
         self.places = Places(process)
         self.prices: list[WindowPrice] = []
+        self.history = step_history(process)
         self.files = {
             source.identifier: root_relative(source.path, manifest.root)
             for source in process.sources.values()
@@ -130,6 +133,8 @@ class _ProcessJoin:
             },
             notes=self.said,
             windows=self.prices,
+            steps=self.history.points(),
+            change_points=self.history.changes(unix_minus_host_ns(self.process)),
         )
 
     def _windows(self) -> list[_JoinedWindow]:
@@ -146,7 +151,15 @@ class _ProcessJoin:
             self.said.append(notes.unended(run_ended))
         # Windows whose GPU records are lost would count as if the GPU had not been there.
         device = [window for window in joined if window.trace is not None and len(window.trace.work)]
-        return device or joined or [self._unfinished(window) for window in unfinished]
+        return self._of_latest_steps(device or joined or [self._unfinished(window) for window in unfinished])
+
+    def _of_latest_steps(self, windows: list[_JoinedWindow]) -> list[_JoinedWindow]:
+        """Those to be summed. What a line costs a step is another figure where steps are others."""
+        latest = self.history.latest([window.raw for window in windows])
+        shown = [window for window in windows if window.raw in latest]
+        others = [window.raw for window in windows if window.raw not in latest]
+        self.said.extend(notes.other_steps(latest, others, self.history))
+        return shown
 
     def _finished(self, window: RawWindow, close: WindowClose) -> _JoinedWindow:
         ends_ns = self.process.step_ends_ns
@@ -157,9 +170,9 @@ class _ProcessJoin:
         self.prices.append(WindowPrice.of(window.number, close.price, times))
         self.said.extend(self.prices[-1].sentences())
         if trace is None or not len(trace.work):
-            return _JoinedWindow(trace, tally_host(timeline, thread, steps, self._key))
+            return _JoinedWindow(window, trace, tally_host(timeline, thread, steps, self._key))
         charger = Charger(trace, timeline, thread)
-        return _JoinedWindow(trace, tally_device(trace, timeline, charger, steps, self._key))
+        return _JoinedWindow(window, trace, tally_device(trace, timeline, charger, steps, self._key))
 
     def _trace(self, window: int, close: WindowClose) -> Trace | None:
         if close.trace is None:
@@ -177,7 +190,7 @@ class _ProcessJoin:
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         last = max(timeline.thread(thread).times, default=window.open_ns)
         steps = StepRange.within(window.open_ns, last, self.process.step_ends_ns)
-        return _JoinedWindow(None, tally_host(timeline, thread, steps, self._key))
+        return _JoinedWindow(window, None, tally_host(timeline, thread, steps, self._key))
 
     def _stepping_thread(self, window: RawWindow) -> int:
         """The thread that makes the steps: as capture says, else the one with most line events."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from warplint.profile.clock import Clock
+from warplint.profile.raw import RawWindow
+from warplint.profile.regimes import StepHistory
 from warplint.profile.tally import Doubts
 
 
@@ -38,6 +41,17 @@ def clock(window: int, fitted: Clock) -> str:
         f"window {window}: the clocks of trace and lines agree within {fitted.residual_us:.2f} us"
         f"; the worst marker lies {fitted.violation_us:.2f} us outside its stamps"
     )
+
+
+def other_steps(shown: Sequence[RawWindow], others: Sequence[RawWindow], history: StepHistory) -> list[str]:
+    """Windows that are left out, since their steps were others than those shown."""
+    return [
+        f"window {window.number} is left out: its steps took {history.step_us(window) / 1000:,.1f} ms, "
+        f"those of window {shown[-1].number}, which is shown, {history.step_us(shown[-1]) / 1000:,.1f} ms"
+        if window.step_kind == shown[-1].step_kind
+        else f"window {window.number} is left out: it is of module calls, made before the program trained"
+        for window in others
+    ]
 
 
 def doubts(found: Doubts) -> list[str]:

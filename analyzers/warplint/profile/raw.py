@@ -19,8 +19,10 @@ from warplint.capture.layout import (
     parse_lines,
     parse_source,
     parse_steps,
+    parse_step_buckets,
 )
 
+from warplint.profile.raw_steps import RawSteps
 Readings = list[tuple[int, int, int]]
 """Triples of clock readings, as WINDOW_CLOSE holds them."""
 
@@ -32,6 +34,8 @@ class WindowClose:
     t_ns: int
     trace: str | None
     main_thread: int | None
+    step: int
+    """The last that had ended."""
     markers: Readings
     """``(name_index, before_ns, after_ns)``."""
     clock: Readings
@@ -47,6 +51,7 @@ class WindowClose:
             t_ns=int(value["t_ns"]),
             trace=None if trace is None else str(trace),
             main_thread=None if main_thread is None else int(main_thread),
+            step=int(value.get("step") or 0),
             markers=_readings(value.get("markers") or []),
             clock=_readings(value.get("clock") or []),
             price={str(part): float(seconds) for part, seconds in (value.get("price") or {}).items()},
@@ -65,6 +70,9 @@ class RawWindow:
     open_ns: int
     close: WindowClose | None = None
     lines: dict[int, array[int]] = field(default_factory=dict)
+    step: int = 0
+    """The last that had ended."""
+    step_kind: str = ""
     """Native thread id to flat (t_ns, source, line) triples, not necessarily in order; source 0 is none."""
 
 
@@ -76,8 +84,8 @@ class RawProcess:
     process: dict[str, Any] = field(default_factory=dict)
     """The PROCESS record."""
     sources: dict[int, RawSource] = field(default_factory=dict)
-    step_ends_ns: list[int] = field(default_factory=list)
-    """Of the whole run, in order."""
+    steps: RawSteps = field(default_factory=RawSteps)
+    """Of the whole run."""
     windows: list[RawWindow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended: bool = False
@@ -89,6 +97,11 @@ def read_process(path: Path) -> RawProcess:
     try:
         reader = RawReader(path)
     except OSError as error:
+    @property
+    def step_ends_ns(self) -> list[int]:
+        """When the steps ended that are kept one by one, in order."""
+        return self.steps.ends_ns
+
         raise LayoutError(f"{path} cannot be read: {error.strerror or error}") from None
     process = RawProcess(path)
     assembly = _Assembly(process)
@@ -124,7 +137,9 @@ class _Assembly:
         if record is Record.LINES:
             self._add_lines(*parse_lines(payload))
         elif record is Record.STEPS:
-            self._process.step_ends_ns.extend(parse_steps(payload)[1::2])
+            self._process.steps.add_ends(parse_steps(payload))
+        elif record is Record.STEP_BUCKETS:
+            self._process.steps.add_buckets(parse_step_buckets(payload))
         elif record is Record.SOURCE:
             source = parse_source(payload)
             self._process.sources[source.identifier] = source
@@ -145,7 +160,13 @@ class _Assembly:
         self._code_sources[int(value["id"])] = int(value["file"])
 
     def _open_window(self, value: dict[str, Any]) -> None:
-        window = RawWindow(int(value["window"]), int(value["t_ns"]), lines=self._early)
+        window = RawWindow(
+            int(value["window"]),
+            int(value["t_ns"]),
+            step=int(value.get("step") or 0),
+            step_kind=str(value.get("step_kind") or ""),
+            lines=self._early,
+        )
         self._early = {}
         self._process.windows.append(window)
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
 
 SECTIONS: dict[str, type[Any]] = {
     "windows": WindowPrice,
+    "steps": StepPoint,
+    "change_points": ChangePoint,
 }
 """Name of a section to the type of its records."""
 

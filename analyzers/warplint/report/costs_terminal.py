@@ -12,6 +12,7 @@ from warplint.report.costs_folding import stretches
 from warplint.report.costs_summary import summary
 from warplint.report.figures import counted, share
 from warplint.report.frame import VISIBLE
+from warplint.report.step_history import step_history
 from warplint.report.style import Style
 from warplint.source.records import dataclass, field
 from warplint.source.text import LINE_END
@@ -85,6 +86,9 @@ def print_costs(console: Console, listing: Listing) -> None:
     from rich.text import Text
 
     console.print(Text(summary(listing.profile), style=HEADING))
+    changed = step_history(listing.profile.change_points)
+    if changed is not None:
+        console.print(changed)
     if listing.costs:
         _print_lines(console, listing)
     for note in (*listing.profile.notes, *listing.remarks):
