@@ -56,9 +56,7 @@ def test_every_step_is_in_one_record_alone() -> None:
     steps, buckets = taken(log)
     assert len(steps) + sum(count for _, count, *_ in buckets) == 100_001
     lasts = [len(steps), *(last for last, *_ in buckets)]
-    assert [late - early for early, late in pairwise(lasts)] == [
-        count for _, count, *_ in buckets
-    ]
+    assert [late - early for early, late in pairwise(lasts)] == [count for _, count, *_ in buckets]
 
 
 @pytest.mark.parametrize("millions", [1, 4])
