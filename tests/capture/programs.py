@@ -19,6 +19,7 @@ from warplint.capture.layout import (
     Record,
     RunManifest,
     parse_json,
+    parse_layer_calls,
     parse_lines,
     parse_source,
     parse_steps,
@@ -58,6 +59,8 @@ class Process:
     closed: list[dict[str, Any]] = field(default_factory=list)
     samples: list[dict[str, Any]] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+    layers: dict[int, dict[str, Any]] = field(default_factory=dict)
+    layer_calls: dict[int, array[int]] = field(default_factory=dict)
     ended: bool = False
 
     @classmethod
@@ -73,6 +76,12 @@ class Process:
             self.lines.setdefault(thread, array("q")).extend(events)
             known = set(self.codes) | {0}
             assert set(events[1::3]) <= known, "LINES names a code object before CODE does"
+        elif record is Record.LAYER_CALLS:
+            thread, events = parse_layer_calls(payload)
+            self.layer_calls.setdefault(thread, array("q")).extend(events)
+        elif record is Record.LAYER:
+            layer = parse_json(payload)
+            self.layers[layer["id"]] = layer
         elif record is Record.STEPS:
             self.steps.extend(parse_steps(payload)[::2])
         elif record is Record.SOURCE:

@@ -41,6 +41,9 @@ class Recorder:
     def lines(self, thread: int, events: array[int]) -> None:
         self._write(lambda writer: writer.write_lines(thread, events))
 
+    def layer_calls(self, thread: int, events: array[int]) -> None:
+        self._write(lambda writer: writer.write_layer_calls(thread, events))
+
     def steps(self, events: array[int]) -> None:
         self._write(lambda writer: writer.write_steps(events))
 

@@ -202,6 +202,7 @@ class Session:
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
         # The window's timeline needs a tool id too.
         out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
+        window.follow_layers(self._module_clock.tool)
         self._times.log.keep(self._times.count, list(self._times.recent)[-EXACT_AFTER_WINDOW:])
 
     def _close_asked(self, reason: str) -> None:
@@ -217,6 +218,7 @@ class Session:
             self._write_steps()
             self._state = State.IDLE
             self._steps_wanted = min(self._steps_wanted, window.steps_left)
+            window.leave_layers()
             try:
                 out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
             except BaseException:

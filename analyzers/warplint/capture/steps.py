@@ -98,6 +98,11 @@ class ModuleClock:
         monitoring.set_events(tool, events.PY_UNWIND)
         return True
 
+    @property
+    def tool(self) -> int | None:
+        """The tool id that module calls are followed under while this clock runs."""
+        return self._tool
+
     def stop(self) -> None:
         if self._tool is None:
             return

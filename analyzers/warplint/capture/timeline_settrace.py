@@ -35,6 +35,8 @@ class SettraceTimeline:
         self._trace: TraceFunction | None = None
         self._hot = HotLines()
         self._pending: tuple[Callable[[], None], int, set[int]] | None = None
+        self.watched: tuple[CodeType, Callable[[FrameType], TraceFunction]] | None = None
+        """A function that someone else follows, and what gives the trace function for a frame of it."""
 
     def start(self) -> None:
         if sys.gettrace() is not None or threading.gettrace() is not None:
@@ -90,6 +92,8 @@ class SettraceTimeline:
             code = frame.f_code
             if self._pending is not None and id(code) in self._pending[2]:
                 self._run_pending()
+            if self.watched is not None and code is self.watched[0]:
+                return self.watched[1](frame)
             if not holds(code) or id(code) in self._hot.codes:
                 return None
             if id(code) not in codes:

@@ -16,6 +16,7 @@ from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
 from warplint.capture.hot_lines import HotLines
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
+from warplint.capture.layers import LayerCalls
 from warplint.capture.layout import MANIFEST, Record, trace_name
 from warplint.capture.nvml import Nvml, NvmlUnavailable
 from warplint.capture.price import Price
@@ -32,7 +33,7 @@ SETTLE_S = 60.0
 TICK_S = 0.1
 """How often samples are taken and line events written out."""
 MAX_EVENTS = 20_000_000
-"""Line events after which a window closes, half a gigabyte of raw file."""
+"""Events after which a window closes, half a gigabyte of raw file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Window:
         self._trace: Trace | None = None
         self._nvml: Nvml | None = None
         self._samples: list[dict[str, Any]] = []
+        self._layers = LayerCalls(around.recorder)
         self._background = Background(self._tick, TICK_S, self._ticking_failed)
         self._price = Price()
         self._thread = 0
@@ -97,6 +99,25 @@ class Window:
         self._deadline_ns = opened_ns + int(self._around.settings.seconds * 1e9)
         self._background.start()
 
+    def follow_layers(self, step_clock_tool: int | None) -> None:
+        """Follow module calls too. They take a tool id that opening the window unseen needs for itself."""
+        layers = self._layers
+        follow = self._follow_by_tracing if native_method() is Method.SETTRACE else layers.follow
+        if not layers.understood or not follow(step_clock_tool):
+            text = "layers have no names: module calls could not be followed"
+            self._around.recorder.note(INFO, "no-layers", text)
+
+    def _follow_by_tracing(self, step_clock_tool: int | None) -> bool:
+        from warplint.capture.timeline_settrace import SettraceTimeline
+
+        if not isinstance(self._timeline, SettraceTimeline):
+            return False
+        self._timeline.watched = (self._layers.call, self._layers.traced)
+        return True
+
+    def leave_layers(self) -> None:
+        self._layers.stop()
+
     def step_ended(self) -> bool:
         """Mark a step's end; True when it was the last one wanted."""
         self.steps_left -= 1
@@ -117,6 +138,7 @@ class Window:
             trace = self._stop_trace() if settled else self._drop_trace()
         with self._price.part("write"):
             self._buffers.flush()
+            self._layers.flush()
             trace_file = self._export(trace)
             if self._samples:
                 self._around.recorder.json(Record.SAMPLES, self._samples)
@@ -147,6 +169,7 @@ class Window:
 
     def abort(self) -> None:
         """Everything off after a failure, as far as it will go; what was not written is lost."""
+        self.leave_layers()
         if self._timeline is not None:
             self._timeline.stop()
         if self._background.running:
@@ -259,13 +282,14 @@ class Window:
     def _tick(self) -> None:
         if self._nvml is not None:
             self._samples.append(self._nvml.sample())
+        self._layers.flush()
         for events in self._buffers.flush():
             if self._hot.look(events) and self._timeline is not None:
                 self._timeline.mute(self._hot)
         if perf_counter_ns() > self._deadline_ns:
             self.ask_to_close(f"it had lasted {self._around.settings.seconds:g} s")
-        elif self._buffers.written > MAX_EVENTS:
-            self.ask_to_close("its line events filled their share of the disk")
+        elif self._buffers.written + self._layers.written > MAX_EVENTS:
+            self.ask_to_close("its events filled their share of the disk")
 
     def _note_hot_lines(self) -> None:
         if self._hot.lines:

@@ -16,13 +16,15 @@ from warplint.capture.layout import (
     RawSource,
     Record,
     parse_json,
+    parse_layer_calls,
     parse_lines,
     parse_source,
     parse_steps,
     parse_step_buckets,
 )
 
-from warplint.profile.raw_steps import RawSteps
+from warplint.profile.raw_steps import RawStepsfrom warplint.profile.raw_layer import RawLayer
+
 Readings = list[tuple[int, int, int]]
 """Triples of clock readings, as WINDOW_CLOSE holds them."""
 
@@ -74,6 +76,10 @@ class RawWindow:
     """The last that had ended."""
     step_kind: str = ""
     """Native thread id to flat (t_ns, source, line) triples, not necessarily in order; source 0 is none."""
+    layers: dict[int, RawLayer] = field(default_factory=dict)
+    """By their number in ``layer_calls``, which has numbers that no record explains too."""
+    layer_calls: dict[int, array[int]] = field(default_factory=dict)
+    """Native thread id to flat (t_ns, layer) pairs in order; layer 0 ends the innermost call."""
 
 
 @dataclass(slots=True)
@@ -130,6 +136,7 @@ class _Assembly:
             Record.WINDOW_OPEN: self._open_window,
             Record.WINDOW_CLOSE: self._close_window,
             Record.NOTE: self._add_note,
+            Record.LAYER: self._add_layer,
             Record.END: self._end,
         }
 
@@ -143,6 +150,8 @@ class _Assembly:
         elif record is Record.SOURCE:
             source = parse_source(payload)
             self._process.sources[source.identifier] = source
+        elif record is Record.LAYER_CALLS:
+            self._add_layer_calls(*parse_layer_calls(payload))
         elif record in self._from_json:
             self._from_json[record](parse_json(payload))
 
@@ -152,6 +161,14 @@ class _Assembly:
         windows = self._process.windows
         lines = windows[-1].lines if windows else self._early
         lines.setdefault(thread, array("q")).extend(events)
+
+    def _add_layer_calls(self, thread: int, events: array[int]) -> None:
+        if self._process.windows:
+            self._process.windows[-1].layer_calls.setdefault(thread, array("q")).extend(events)
+
+    def _add_layer(self, value: dict[str, Any]) -> None:
+        if self._process.windows:
+            self._process.windows[-1].layers[int(value["id"])] = RawLayer.of_json(value)
 
     def _add_process(self, value: dict[str, Any]) -> None:
         self._process.process = dict(value)
