@@ -1,15 +1,18 @@
 """Everything Warplint claims about GPUs, measured again on the machine this runs on.
 
-    python bench/gpu/record.py OUT [--only NAME …] [--nanogpt FOLDER]
+    python bench/gpu/record.py OUT [--only NAME …] [--nanogpt FOLDER] [--list]
 
 Writes one JSON file per measurement to OUT and skips those that are there, so it can be stopped and taken up
-again. ``--nanogpt`` is a checkout of the public nanoGPT program, which then runs on made-up data. Needs a
-CUDA GPU, and torch and libcst in the Python that runs this.
+again; each takes less than eight minutes. ``--nanogpt`` is a checkout of the public nanoGPT program, which
+then runs on made-up data. Needs a CUDA GPU, and torch and libcst in the Python that runs this.
 
 agreement-*   launches whose line agrees with an independent record (truth.py), forward and backward
+price-*       steps before, inside and after a window and over the run, against runs without; bytes; reading
+faults-*      a planted fault's cost, as the program measures it uncaptured, against what its line is charged
+peers-*       torch.profiler with stacks and Scalene on the same programs, each in a process of its own
 waits         planted waits of 20 ms (sleep, synchronize, copy) against the program's own clock
 fix           the example's planted copies before and after ``warplint check --fix --unsafe-fixes``
-price-*       step times with a capture (before, inside, after) and without one, and the seconds it took
+cupti         what a launch-bound program pays for a tracer that stays attached after a window
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -25,11 +27,29 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-HERE = ROOT / "bench" / "gpu"
+from peers import overlap, scalene_gpu_by_line, stack_agreement
+from running import (
+    HERE,
+    PROGRAMS,
+    ROOT,
+    Ran,
+    capture,
+    child_environment,
+    keep,
+    machine,
+    notes,
+    python,
+    run,
+    show,
+    size_bytes,
+    truth_folder,
+)
+
 UNET = ROOT / "examples" / "unet3d" / "train.py"
 NANOGPT_ARGUMENTS = [
     "--dataset=made_up",
@@ -43,6 +63,22 @@ NANOGPT_ARGUMENTS = [
     "--block_size=1024",
     "--max_iters=120",
 ]
+STEPS = {
+    "launch_bound": 800,
+    "gpu_bound": 250,
+    "compiled": 1500,
+    "cuda_graph": 6000,
+    "data_starved": 200,
+    "many_threads": 2000,
+}
+"""Program to so many steps as take about ten seconds on an H200."""
+EAGER = ("launch_bound", "gpu_bound", "data_starved", "many_threads")
+"""Programs whose every launch an independent record can name the line of."""
+FAULTS = ("decode", "wait", "tiny", "copy")
+FAULT_STEPS = 360
+ROUNDS = 2
+LONG_RUN_S = 300.0
+"""The run that the price is promised for: five minutes."""
 
 
 class Bench:
@@ -52,66 +88,154 @@ class Bench:
         self.out, self.nanogpt = out, nanogpt
         self.scratch = Path(tempfile.mkdtemp())
 
-    def programs(self) -> dict[str, tuple[list[str], Path]]:
-        """Name to command words after ``python`` and the folder to run in."""
-        found = {"unet3d": ([str(UNET), "--epochs", "3"], ROOT)}
-        if self.nanogpt is not None:
-            data = self.nanogpt / "data" / "made_up"
-            if not data.exists():
-                data.mkdir(parents=True)
-                for name in ("train.bin", "val.bin"):
-                    (data / name).write_bytes(os.urandom(2_000_000).translate(bytes([*range(128)] * 2)))
-            found["nanogpt"] = ([str(self.nanogpt / "train.py"), *NANOGPT_ARGUMENTS], self.nanogpt)
-        return found
+    def words(self, program: str) -> tuple[list[str], Path]:
+        """Command words after ``python``, and the folder to run in."""
+        if program == "unet3d":
+            return [str(UNET), "--epochs", "3"], ROOT
+        if program == "nanogpt":
+            return self._nanogpt()
+        return [str(PROGRAMS / f"{program}.py"), str(STEPS[program])], ROOT
 
-    def capture(self, words: list[str], cwd: Path, *options: str) -> tuple[Path, str]:
-        """Run ``python WORDS`` under a capture; its folder and the program's output."""
-        before = set((find_root(cwd) / ".warplint").glob("*/run.json"))
-        environment = os.environ | {"PYTHONPATH": str(self.truth_folder())}
-        ran = subprocess.run(
-            [sys.executable, "-m", "warplint", "run", *options, "--", sys.executable, *words],
-            cwd=cwd,
-            env=environment | {"PYTHONPATH": os.pathsep.join([*import_path(), environment["PYTHONPATH"]])},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ran.returncode:
-            raise RuntimeError(f"{words} ended with {ran.returncode}: {ran.stderr[-2000:]}")
-        (made,) = set((find_root(cwd) / ".warplint").glob("*/run.json")) - before
-        return made.parent, ran.stdout
-
-    def truth_folder(self) -> Path:
-        """truth.py where a library would be, so that its frames are nobody's own code."""
-        folder = self.scratch / "site-packages"
-        folder.mkdir(exist_ok=True)
-        shutil.copy(HERE / "truth.py", folder / "warplint_truth.py")
-        return folder
+    def _nanogpt(self) -> tuple[list[str], Path]:
+        assert self.nanogpt is not None
+        data = self.nanogpt / "data" / "made_up"
+        if not data.exists():
+            data.mkdir(parents=True)
+            for name in ("train.bin", "val.bin"):
+                (data / name).write_bytes(os.urandom(2_000_000).translate(bytes([*range(128)] * 2)))
+        return [str(self.nanogpt / "train.py"), *NANOGPT_ARGUMENTS], self.nanogpt
 
     def agreement(self, program: str) -> dict[str, Any]:
-        words, cwd = self.programs()[program]
+        words, cwd = self.words(program)
         record = self.scratch / f"{program}.jsonl"
+        library = truth_folder(self.scratch)
         result: dict[str, Any] = {}
         for kind in ("forward", "backward"):
-            folder, _ = self.capture(["-m", "warplint_truth", kind, str(record), *words], cwd)
+            folder, _ = capture(["-m", "warplint_truth", kind, str(record), *words], cwd, extra_path=library)
             arguments = [str(folder)] + ([str(record)] if kind == "backward" else [])
             result[kind] = json.loads(python([str(HERE / "agreement.py"), kind, *arguments]))
-        folder, _ = self.capture(words, cwd)
+        folder, _ = capture(words, cwd)
         result["totals"] = show(folder)["totals"]
         result["unattributed_share"] = result["totals"]["unattributed_us"] / result["totals"]["wall_us"]
         result["notes"] = notes(folder)
         keep(folder, self.out / f"capture-{program}")
         return result
 
+    def price(self, program: str) -> dict[str, Any]:
+        """Alternating runs without and with a capture."""
+        words, cwd = self.words(program)
+        without: list[Ran] = []
+        captured: list[Ran] = []
+        folders: list[Path] = []
+        for _ in range(ROUNDS):
+            without.append(run([sys.executable, *words], cwd))
+            folder, ran = capture(words, cwd)
+            captured.append(ran)
+            folders.append(folder)
+        capture_bytes = size_bytes(folders[-1])
+        (folders[-1] / "costs.sqlite").unlink(missing_ok=True)
+        reading_s = []
+        for _ in range(2):
+            begin = time.perf_counter()
+            show(folders[-1])
+            reading_s.append(time.perf_counter() - begin)
+        extra_s = [with_it.wall_s - bare.wall_s for with_it, bare in zip(captured, without, strict=True)]
+        return {
+            "steps": STEPS[program],
+            "settled_step_ms": {
+                "without": [each.settled_step_ms for each in without],
+                "with": [each.settled_step_ms for each in captured],
+            },
+            "loop_s": {
+                "without": [each.loop_s for each in without],
+                "with": [each.loop_s for each in captured],
+            },
+            "extra_wall_s": extra_s,
+            "share_of_five_minutes": statistics.median(extra_s) / LONG_RUN_S,
+            "windows": [show(folder)["windows"] for folder in folders],
+            "capture_bytes": capture_bytes,
+            "first_read_s": reading_s[0],
+            "second_read_s": reading_s[1],
+        }
+
+    def faults(self, fault: str) -> dict[str, Any]:
+        program = PROGRAMS / "faults.py"
+        words = [str(program), fault, str(FAULT_STEPS)]
+        folder, ran = capture(words, ROOT, "--after", str(FAULT_STEPS + 10), "--steps", "20")
+        shown = show(folder)
+        steps = shown["totals"]["steps"]
+        costs = {each["line"]: each for each in shown["lines"] if each["file"].endswith(program.name)}
+        planted_ms, line = ran.said["cost_s"] * 1e3, ran.said["line"]
+        charged_ms = fault_cost_us(fault, costs, line) / steps / 1e3
+        return {
+            "planted_line": line,
+            "planted_ms_a_step": planted_ms,
+            "charged_ms_a_step": charged_ms,
+            "error": charged_ms / planted_ms - 1,
+            "charged_line": max(costs.values(), key=lambda cost: cost["share"])["line"],
+            "line": costs.get(line),
+            "loader": shown.get("loader"),
+            "notes": notes(folder),
+        }
+
+    def peers(self, program: str) -> dict[str, Any]:
+        words, cwd = self.words(program)
+        path = Path(words[0])
+        library = truth_folder(self.scratch)
+        shutil.copy(HERE / "stack_profiler.py", library / "warplint_stacks.py")
+        environment = child_environment()
+        environment["PYTHONPATH"] += os.pathsep + str(library)
+        bare = run([sys.executable, *words], cwd, environment)
+        result: dict[str, Any] = {"without": {"settled_step_ms": bare.settled_step_ms, "wall_s": bare.wall_s}}
+        for name, measure in (("torch.profiler", self._stacks), ("scalene", self._scalene)):
+            result[name] = or_failure(partial(measure, program, path, words, cwd, environment))
+        return result
+
+    def _stacks(
+        self, program: str, path: Path, words: list[str], cwd: Path, environment: dict[str, str]
+    ) -> dict[str, Any]:
+        trace = self.scratch / f"{program}.stacks.json"
+        plain = run([sys.executable, "-m", "warplint_stacks", str(trace), *words], cwd, environment)
+        ends = plain.said["ends_s"]
+        inside = [after - before for before, after in pairwise(ends[20:29])]
+        found = {
+            "step_inside_ms": statistics.median(inside) * 1e3,
+            "settled_step_ms": plain.settled_step_ms,
+            "wall_s": plain.wall_s,
+            "trace_bytes": trace.stat().st_size,
+        }
+        if program in EAGER:
+            with_truth = [sys.executable, "-m", "warplint_stacks", str(trace), "truth", *words]
+            run(with_truth, cwd, environment)
+            found |= stack_agreement(trace, path)
+        return found
+
+    def _scalene(
+        self, program: str, path: Path, words: list[str], cwd: Path, environment: dict[str, str]
+    ) -> dict[str, Any]:
+        report = self.scratch / f"{program}.scalene.json"
+        command = [sys.executable, "-m", "scalene", "run", "-o", str(report), words[0], "---", *words[1:]]
+        ran = run(command, cwd, environment)
+        folder, _ = capture(words, cwd)
+        truth_us = {
+            line["line"]: line["busy_us"]
+            for line in show(folder)["lines"]
+            if line["file"].endswith(path.name) and line["busy_us"]
+        }
+        return {
+            "wall_s": ran.wall_s,
+            "settled_step_ms": ran.settled_step_ms if ran.said else None,
+            "gpu_time_on_the_same_lines_as_ours": overlap(truth_us, scalene_gpu_by_line(report, path)),
+        }
+
     def waits(self) -> dict[str, Any]:
-        program = HERE / "programs" / "planted_waits.py"
-        folder, output = self.capture([str(program), "80"], ROOT)
-        planted = json.loads(output.splitlines()[-1])
+        program = PROGRAMS / "planted_waits.py"
+        folder, ran = capture([str(program), "80"], ROOT)
         shown = show(folder)
         steps = shown["totals"]["steps"]
         lines = {line["line"]: line for line in shown["lines"] if line["file"].endswith(program.name)}
         result: dict[str, Any] = {"steps": steps}
-        for name, each in planted.items():
+        for name, each in ran.said.items():
             line = lines[each["line"]]
             cost_us = {
                 "sleep": sum(line["idle_us"].values()),
@@ -140,7 +264,7 @@ class Bench:
         planted = [n for n, line in enumerate(script.read_text().splitlines(), 1) if "torch.arange(" in line]
         planted = [n for n in planted if ".to(x.device)" in script.read_text().splitlines()[n - 1]]
         for when in ("before", "after"):
-            folder, _ = self.capture([str(script)], project)
+            folder, _ = capture([str(script)], project)
             shown = show(folder)
             steps = shown["totals"]["steps"]
             lines = [line for line in shown["lines"] if line["line"] in planted]
@@ -157,76 +281,50 @@ class Bench:
                 result["fixed_lines"] = [script.read_text().splitlines()[n - 1].strip() for n in planted]
         return result
 
-    def price(self, program: str) -> dict[str, Any]:
-        """Alternating runs with and without a capture."""
-        words, cwd = self.programs()[program]
-        walls: dict[str, list[float]] = {"with": [], "without": []}
-        windows = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            subprocess.run([sys.executable, *words], cwd=cwd, check=True, capture_output=True)
-            walls["without"].append(time.perf_counter() - begin)
-            begin = time.perf_counter()
-            folder, _ = self.capture(words, cwd)
-            walls["with"].append(time.perf_counter() - begin)
-            windows.append(notes(folder))
-        return {"wall_s": walls, "notes": windows}
+    def cupti(self) -> dict[str, Any]:
+        """The same program captured with the tracer let go of and, as torch does by itself, kept."""
+        words, cwd = self.words("launch_bound")
+        kept = child_environment() | {"TEARDOWN_CUPTI": "0"}
+        found: dict[str, list[float]] = {"without_capture": [], "let_go": [], "kept": []}
+        command = [sys.executable, "-m", "warplint", "run", "--", sys.executable, *words]
+        for _ in range(ROUNDS + 1):
+            found["without_capture"].append(run([sys.executable, *words], cwd).settled_step_ms)
+            found["let_go"].append(run(command, cwd).settled_step_ms)
+            found["kept"].append(run(command, cwd, kept).settled_step_ms)
+        return {"settled_step_ms": found}
 
 
-def find_root(folder: Path) -> Path:
-    for each in (folder, *folder.parents):
-        if (each / "pyproject.toml").exists() or (each / ".git").exists():
-            return each
-    return folder
+def or_failure(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A peer that does not run here is a result too."""
+    try:
+        return measure()
+    except (RuntimeError, OSError, KeyError, ValueError) as error:
+        return {"failed": f"{type(error).__name__}: {error}"[-500:]}
 
 
-def import_path() -> list[str]:
-    """Where this checkout's packages are, for a Python they are not installed in."""
-    return [str(ROOT / name) for name in ("analyzers", "rules", "server")]
+def fault_cost_us(fault: str, costs: dict[int, Any], line: int) -> float:
+    """What the capture says the fault costs, where a user would look for it."""
+    if fault == "decode":
+        # The step waits on the line that asks the loader; the worker's line stands in `loader`.
+        return float(sum(cost["idle_us"].get("data", 0.0) for cost in costs.values()))
+    cost = costs[line]
+    if fault == "wait":
+        return float(cost["wait_us"])
+    idle_us = sum(us for cause, us in cost["idle_us"].items() if cause != "capture")
+    return float(cost["busy_us"] + idle_us)
 
 
-def child_environment() -> dict[str, str]:
-    inherited = os.environ.get("PYTHONPATH", "")
-    return os.environ | {"PYTHONPATH": os.pathsep.join([*import_path(), inherited])}
-
-
-def python(words: list[str]) -> str:
-    ran = subprocess.run(
-        [sys.executable, *words], env=child_environment(), capture_output=True, text=True, check=False
-    )
-    if ran.returncode:
-        raise RuntimeError(f"{words} ended with {ran.returncode}: {ran.stderr[-2000:]}")
-    return ran.stdout
-
-
-def show(folder: Path) -> Any:
-    return json.loads(python(["-m", "warplint", "show", "--capture", str(folder), "--format", "json"]))
-
-
-def notes(folder: Path) -> list[str]:
-    """What ``warplint run`` tells about a capture: its price and its doubts."""
-    code = "import sys; from pathlib import Path; from warplint.capture.summary import summarize\n"
-    code += "print('\\n'.join(summarize(Path(sys.argv[1])).sentences))"
-    return python(["-c", code, str(folder)]).splitlines()
-
-
-def keep(folder: Path, to: Path) -> None:
-    shutil.make_archive(str(to), "gztar", folder.parent, folder.name)
-
-
-def machine() -> dict[str, str]:
-    code = "import torch, platform; print(torch.__version__, platform.python_version(), "
-    code += "torch.cuda.get_device_name(), sep='|')"
-    torch_version, python_version, device = python(["-c", code]).strip().split("|")
-    driver = re.search(
-        r"Driver Version: ([\d.]+)", subprocess.run("nvidia-smi", capture_output=True, text=True).stdout
-    )
-    return {
-        "torch": torch_version,
-        "python": python_version,
-        "device": device,
-        "driver": driver[1] if driver else "",
-    }
+def measurements(bench: Bench) -> dict[str, Callable[[], dict[str, Any]]]:
+    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    for program in ("unet3d", *(["nanogpt"] if bench.nanogpt else []), *EAGER):
+        found[f"agreement-{program}"] = partial(bench.agreement, program)
+    for program in STEPS:
+        found[f"price-{program}"] = partial(bench.price, program)
+    for fault in FAULTS:
+        found[f"faults-{fault}"] = partial(bench.faults, fault)
+    for program in STEPS:
+        found[f"peers-{program}"] = partial(bench.peers, program)
+    return found | {"waits": bench.waits, "fix": bench.fix, "cupti": bench.cupti}
 
 
 def main() -> None:
@@ -234,21 +332,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path)
-    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--only", nargs="*", help="names, or beginnings of names")
     parser.add_argument("--nanogpt", type=Path)
+    parser.add_argument("--list", action="store_true", help="name the measurements")
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
     bench = Bench(args.out, args.nanogpt and args.nanogpt.resolve())
-    measurements: dict[str, Callable[[], dict[str, Any]]] = {"waits": bench.waits, "fix": bench.fix}
-    for name in bench.programs():
-        measurements[f"agreement-{name}"] = lambda name=name: bench.agreement(name)
-        measurements[f"price-{name}"] = lambda name=name: bench.price(name)
-    for name, measure in measurements.items():
+    if args.list:
+        print("\n".join(measurements(bench)))
+        return
+    args.out.mkdir(parents=True, exist_ok=True)
+    described = machine()
+    for name, measure in measurements(bench).items():
         path = args.out / f"{name}.json"
-        if path.exists() or (args.only and name not in args.only):
+        if path.exists() or (args.only and not name.startswith(tuple(args.only))):
             continue
         begin = time.perf_counter()
-        result = {"machine": machine(), "measured": measure()}
+        result: dict[str, Any] = {"machine": described, "measured": or_failure(measure)}
+        if "failed" in result["measured"]:
+            print(f"{name}: {result['measured']['failed']}", flush=True)
+            continue
         path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(
             f"{name}: {time.perf_counter() - begin:.0f} s", json.dumps(result["measured"])[:1500], flush=True
