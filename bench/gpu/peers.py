@@ -1,5 +1,10 @@
 """What other profilers' results say of the same lines.
 
+    python peers.py stacks TRACE PROGRAM
+    python peers.py scalene REPORT PROGRAM
+
+Prints one JSON object.
+
 torch.profiler: the innermost ``python_function`` around a launch whose file is the program's; its name gives
 a line, which is the function's first. Scalene: its share of GPU time by line, against ours.
 """
@@ -11,6 +16,7 @@ import bisect
 import collections
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +88,6 @@ def _innermost(spans: Spans, event: Any) -> int | None:
     return None
 
 
-def overlap(truth_us: dict[int, float], found_share: dict[int, float]) -> float | None:
-    """How much of the GPU's time stands on the right line: the sum of the smaller of both shares."""
-    whole, claimed = sum(truth_us.values()), sum(found_share.values())
-    if not whole or not claimed:
-        return None
-    lines = truth_us.keys() & found_share.keys()
-    return sum(min(truth_us[line] / whole, found_share[line] / claimed) for line in lines)
-
-
 def scalene_gpu_by_line(report: Path, program: Path) -> dict[int, float]:
     """Scalene's GPU percentage of each line of the program."""
     files = json.loads(report.read_text(encoding="utf-8"))["files"]
@@ -99,3 +96,13 @@ def scalene_gpu_by_line(report: Path, program: Path) -> dict[int, float]:
         if Path(name).name == program.name:
             found.update({line["lineno"]: line["n_gpu_percent"] for line in file["lines"]})
     return {line: percent for line, percent in found.items() if percent > 0}
+
+
+def main() -> None:
+    kind, result, program = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    read = {"stacks": stack_agreement, "scalene": scalene_gpu_by_line}[kind]
+    print(json.dumps(read(result, program)))
+
+
+if __name__ == "__main__":
+    main()

@@ -32,7 +32,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from peers import overlap, scalene_gpu_by_line, stack_agreement
 from running import (
     HERE,
     PROGRAMS,
@@ -207,7 +206,7 @@ class Bench:
         if program in EAGER:
             with_truth = [sys.executable, "-m", "warplint_stacks", str(trace), "truth", *words]
             run(with_truth, cwd, environment)
-            found |= stack_agreement(trace, path)
+            found |= json.loads(python([str(HERE / "peers.py"), "stacks", str(trace), str(path)]))
         return found
 
     def _scalene(
@@ -217,15 +216,18 @@ class Bench:
         command = [sys.executable, "-m", "scalene", "run", "-o", str(report), words[0], "---", *words[1:]]
         ran = run(command, cwd, environment)
         folder, _ = capture(words, cwd)
-        truth_us = {
+        ours_us = {
             line["line"]: line["busy_us"]
             for line in show(folder)["lines"]
             if line["file"].endswith(path.name) and line["busy_us"]
         }
+        theirs = json.loads(python([str(HERE / "peers.py"), "scalene", str(report), str(path)]))
         return {
             "wall_s": ran.wall_s,
             "settled_step_ms": ran.settled_step_ms if ran.said else None,
-            "gpu_time_on_the_same_lines_as_ours": overlap(truth_us, scalene_gpu_by_line(report, path)),
+            "gpu_time_on_the_same_lines_as_ours": overlap(
+                ours_us, {int(line): share for line, share in theirs.items()}
+            ),
         }
 
     def waits(self) -> dict[str, Any]:
@@ -292,6 +294,15 @@ class Bench:
             found["let_go"].append(run(command, cwd).settled_step_ms)
             found["kept"].append(run(command, cwd, kept).settled_step_ms)
         return {"settled_step_ms": found}
+
+
+def overlap(ours_us: dict[int, float], theirs: dict[int, float]) -> float | None:
+    """How much of the GPU's time stands on the same lines: the sum of the smaller of both shares."""
+    ours_whole, theirs_whole = sum(ours_us.values()), sum(theirs.values())
+    if not ours_whole or not theirs_whole:
+        return None
+    lines = ours_us.keys() & theirs.keys()
+    return sum(min(ours_us[line] / ours_whole, theirs[line] / theirs_whole) for line in lines)
 
 
 def or_failure(measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
