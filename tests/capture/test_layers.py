@@ -159,15 +159,20 @@ with torch.no_grad():
 )
 
 
-@pytest.mark.skipif(not ON_MONITORING, reason="steps of inference are counted from Python 3.12 on") def
-test_calls_that_count_as_steps_and_calls_that_raise_are_noted_too(tmp_path: Path) -> None: done = run(
-make_project(tmp_path / "project", infer=INFERENCE), "--after", "2", "--steps", "3", "infer.py" ) assert
-(done.returncode, done.stderr) == (0, b"") process = done.process assert len(process.steps) == 8 found =
-stacks(process) # The window opens inside the callback of step 2's return: what is called from there on, to
-the end of step 6. assert found.count(("Block", "norm")) == found.count(("Block",)) == 4 assert
-found.count(("Refusing", "inner")) == found.count(("Refusing",)) == 4 assert
-layers(process)["inner"]["varies"] is False assert layers(process)["linear1"]["varies"] is True assert
-layers(process)["linear1"]["input"] == "4x8"
+@pytest.mark.skipif(not ON_MONITORING, reason="steps of inference are counted from Python 3.12 on")
+def test_calls_that_count_as_steps_and_calls_that_raise_are_noted_too(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", infer=INFERENCE)
+    done = run(root, "--after", "2", "--steps", "3", "infer.py")
+    assert (done.returncode, done.stderr) == (0, b"")
+    process = done.process
+    assert len(process.steps) == 8
+    found = stacks(process)
+    # What is called after step 2 has returned, to the end of step 6.
+    assert found.count(("Block", "norm")) == found.count(("Block",)) == 4
+    assert found.count(("Refusing", "inner")) == found.count(("Refusing",)) == 4
+    assert layers(process)["inner"]["varies"] is False
+    assert layers(process)["linear1"]["varies"] is True
+    assert layers(process)["linear1"]["input"] == "4x8"
 
 
 CHECKPOINTED = """

@@ -72,7 +72,7 @@ def _own_parameters(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _is_floating(tensor: torch.Tensor) -> bool:
-    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    return bool(tensor.dtype.is_floating_point or tensor.dtype.is_complex)
 
 
 def _tensors(value: object, depth: int = 0) -> Iterator[torch.Tensor]:
