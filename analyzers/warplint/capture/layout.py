@@ -109,6 +109,8 @@ class RunManifest:
     exit_code: int | None = None
     signal: int | None = None
     notes: list[str] = field(default_factory=list)
+    imported: dict[str, int] = field(default_factory=dict)
+    """Of a capture made by ``warplint import``: the traces it came from, with their bytes; the first is shown."""
 
     def write(self, folder: Path) -> None:
         temporary = folder / (MANIFEST + ".part")
