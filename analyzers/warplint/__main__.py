@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import keyword
 import os
 import sys
 from collections.abc import Sequence
@@ -70,11 +71,13 @@ def _verbs() -> list[str]:
     """The commands there are, found by place."""
     # pkgutil would list them too, and import what costs more than all of this.
     places = (entry for folder in commands.__path__ for entry in Path(folder).iterdir())
-    return sorted(entry.stem for entry in places if not entry.name.startswith("_"))
+    return sorted(entry.stem.rstrip("_") for entry in places if not entry.name.startswith("_"))
 
 
 def _module(verb: str) -> ModuleType:
-    return importlib.import_module(f"{commands.__name__}.{verb}")
+    # Python's own words cannot be modules' names: those have a _ behind them.
+    name = f"{verb}_" if keyword.iskeyword(verb) else verb
+    return importlib.import_module(f"{commands.__name__}.{name}")
 
 
 def _unknown_verb(word: str, verbs: Sequence[str]) -> str:

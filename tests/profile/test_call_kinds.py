@@ -34,3 +34,25 @@ def test_copies_within_a_device_are_no_transfers() -> None:
     assert is_transfer("Memcpy HtoD (Pageable -> Device)")
     assert is_transfer("Memcpy PtoP (Device -> Device)")
     assert not is_transfer("Memcpy DtoD (Device -> Device)")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("hipLaunchKernel", CallKind.LAUNCH),
+        ("hipExtModuleLaunchKernel", CallKind.LAUNCH),
+        ("hipGraphLaunch", CallKind.LAUNCH),
+        ("hipMemcpyAsync", CallKind.COPY),
+        ("hipMemcpyWithStream", CallKind.COPY | CallKind.WAIT),
+        ("hipMemcpy", CallKind.COPY | CallKind.WAIT),
+        ("hipMemsetAsync", CallKind.FILL),
+        ("hipStreamSynchronize", CallKind.WAIT),
+        ("hipEventSynchronize", CallKind.WAIT),
+        ("hipMalloc", CallKind.ALLOC),
+        ("hipHostMalloc", CallKind.ALLOC),
+        ("hipGetDevicePropertiesR0600", CallKind.OTHER),
+        ("hipStreamIsCapturing", CallKind.OTHER),
+    ],
+)
+def test_hip_calls_mean_what_cudas_mean(name: str, kind: CallKind) -> None:
+    assert call_kind(name) == kind

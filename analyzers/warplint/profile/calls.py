@@ -1,7 +1,8 @@
 """What the names of host calls in a Kineto trace mean: one table for launches, copies, waits and allocations.
 
 Names are CUPTI's (``cuda_runtime`` and ``cuda_driver`` records). CUPTI appends versions and stream suffixes
-(``cudaGraphLaunch_v10000``, ``cudaMemcpyAsync_ptsz``); ``call_kind`` looks past them.
+(``cudaGraphLaunch_v10000``, ``cudaMemcpyAsync_ptsz``); ``call_kind`` looks past them. Traces of AMD's GPUs
+have HIP's names in the same records.
 """
 
 from __future__ import annotations
@@ -110,9 +111,31 @@ _KINDS: dict[str, CallKind] = {
 STARTS_GPU_WORK = CallKind.LAUNCH | CallKind.COPY | CallKind.FILL
 
 
+# HIP names its calls as CUDA does, but for these. hipMemcpyWithStream returns when the copy is done.
+_HIP_KINDS: dict[str, CallKind] = {
+    **dict.fromkeys(
+        (
+            "hipExtLaunchKernel",
+            "hipModuleLaunchKernel",
+            "hipExtModuleLaunchKernel",
+            "hipHccModuleLaunchKernel",
+        ),
+        CallKind.LAUNCH,
+    ),
+    "hipMemcpyWithStream": CallKind.COPY | CallKind.WAIT,
+    **dict.fromkeys(("hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync", "hipMemcpyDtoDAsync"), CallKind.COPY),
+    **dict.fromkeys(("hipMemcpyHtoD", "hipMemcpyDtoH"), CallKind.COPY | CallKind.WAIT),
+    **dict.fromkeys(("hipMemsetD8Async", "hipMemsetD32Async"), CallKind.FILL),
+    **dict.fromkeys(("hipHostMalloc", "hipHostFree", "hipExtMallocWithFlags"), CallKind.ALLOC),
+}
+
+
 def call_kind(name: str) -> CallKind:
     """The kind of a runtime or driver call by its name; OTHER for calls that cost the GPU nothing."""
-    return _KINDS.get(_SUFFIX.sub("", name), CallKind.OTHER)
+    bare = _SUFFIX.sub("", name)
+    if bare.startswith("hip"):
+        return _HIP_KINDS.get(bare) or _KINDS.get(f"cuda{bare[3:]}", CallKind.OTHER)
+    return _KINDS.get(bare, CallKind.OTHER)
 
 
 # Record names that torch and this project write into a trace.

@@ -42,7 +42,8 @@ class KernelCost:
 class LineCost:
     """What one line of source cost in the captured steps.
 
-    ``file`` is relative to the project root, with forward slashes, or absolute when outside it.
+    ``file`` is relative to the project root, with forward slashes, or absolute when outside it. ``line`` is 0
+    where an imported trace names no line: ``file`` is then the name of an operator or annotation.
     ``busy_us`` counts overlapping kernels and copies once, so that it sums to ``Totals.gpu_busy_us``.
     ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase. ``cpu_us`` is wall time the stepping
     thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
@@ -65,6 +66,10 @@ class LineCost:
     cpu_us: float = 0.0
     share: float = 0.0
     kernels: list[KernelCost] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def gpu_us(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from warplint.capture.layout import STORE, LayoutError, RunManifest
 from warplint.profile.database import DatabaseError, Owner, owner_of, read_database, write_database
+from warplint.profile.imported import join_imported
 from warplint.profile.join import join
 from warplint.profile.model import Profile
 
@@ -48,7 +50,8 @@ def _stored(folder: Path) -> Profile | None:
 
 def _make(folder: Path) -> Profile:
     captured = captured_sizes(folder)
-    profile = join(folder)
+    manifest = RunManifest.read(folder)
+    profile = join_imported(folder, manifest) if manifest.imported else join(folder)
     owner = owner_of(folder / STORE)
     if owner in (Owner.FOREIGN, Owner.OURS_NEWER):
         whose = "a newer Warplint" if owner is Owner.OURS_NEWER else "something else"
@@ -59,6 +62,14 @@ def _make(folder: Path) -> Profile:
     except (OSError, sqlite3.Error) as error:
         profile.notes.append(f"the joined costs could not be stored beside the capture: {error}")
     return profile
+
+
+def save(folder: Path, profile: Profile) -> None:
+    """Store what the folder's profile is, made by other means. Raises OSError."""
+    try:
+        _write(folder, profile, captured_sizes(folder))
+    except sqlite3.Error as error:
+        raise OSError(errno.EIO, str(error), str(folder / STORE)) from error
 
 
 def _write(folder: Path, profile: Profile, captured: dict[str, int]) -> None:

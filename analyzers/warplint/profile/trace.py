@@ -72,6 +72,10 @@ class HostSpans:
     def span_columns(self) -> tuple[array[int], ...]:
         return self.name, self.thread, self.start, self.end
 
+    @property
+    def all_columns(self) -> tuple[array[int], ...]:
+        return self.span_columns
+
 
 @dataclass(slots=True)
 class Operators(HostSpans):

@@ -11,9 +11,11 @@ import enum
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from warplint.profile.trace import NONE, Trace, WorkKind
 from warplint.profile.trace_events import Event, EventArgs, PlainArgs
+from warplint.profile.trace_stacks import is_library, parse_call, parse_frame
 
 
 class Family(enum.Enum):
@@ -84,12 +86,20 @@ class Columns:
             members = [event for event in members if event.ph == "X"]
         if not self._started:
             self._begin(members)
+        if family is Family.OPERATOR:
+            annotations = [event for event in members if _is_annotation(event)]
+            if annotations:
+                members = [event for event in members if not _is_annotation(event)]
+                return self._take(Family.ANNOTATION, annotations) + self._take(family, members)
+        return self._take(family, members)
+
+    def _take(self, family: Family, members: list[Event]) -> list[str]:
         try:
             self._add_rows(family, members)
         except (TypeError, ValueError, OverflowError) as error:
             if len(members) == 1:
                 return [_lacks(members[0]) or str(error)]
-            return [reason for event in members for reason in self._add_members(family, [event])]
+            return [reason for event in members for reason in self._take(family, [event])]
         return []
 
     def _begin(self, members: list[Event]) -> None:
@@ -144,9 +154,10 @@ class Columns:
         _extend(calls.all_columns, (*self._span_rows(events), [each.correlation for each in _args(events)]))
 
     def _frames(self, events: list[Event]) -> None:
-        frames = self._trace.frames
+        """Only calls of the user's code, or from it: most frames are torch's own."""
+        events = [event for event in events if _is_users(event)]
         callers = [self._numbers(each.called_from) if each.called_from else NONE for each in _args(events)]
-        _extend(frames.all_columns, (*self._span_rows(events), callers))
+        _extend(self._trace.frames.all_columns, (*self._span_rows(events), callers))
 
     def _work(self, events: list[Event], kind: WorkKind) -> None:
         work, args = self._trace.work, _args(events)
@@ -176,6 +187,30 @@ class Columns:
         ]
         for phase, flow, thread, time in rows:
             (arrows.forward if phase == "s" else arrows.backward)[flow] = (thread, time)
+
+
+def _is_annotation(event: Event) -> bool:
+    return event.name is not None and event.name.startswith(ANNOTATIONS)
+
+
+def _is_users(event: Event) -> bool:
+    """True as well for what lacks a name, which is then counted as malformed."""
+    if event.name is None:
+        return True
+    caller = event.args.called_from if event.args is not None else ""
+    return _is_users_frame(event.name) or (caller != "" and _is_users_call(caller))
+
+
+@lru_cache(1 << 16)
+def _is_users_frame(text: str) -> bool:
+    frame = parse_frame(text)
+    return frame is not None and not is_library(frame.file)
+
+
+@lru_cache(1 << 16)
+def _is_users_call(text: str) -> bool:
+    frame = parse_call(text)
+    return frame is not None and not is_library(frame.file)
 
 
 def _lacks(event: Event) -> str | None:

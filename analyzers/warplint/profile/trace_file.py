@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from warplint.profile.trace import Trace, TraceError
 from warplint.profile.trace_columns import Columns
@@ -25,6 +26,11 @@ def read_trace(path: Path) -> Trace:
 def read_partial_trace(path: Path) -> Trace:
     """As ``read_trace``, but one that is cut off is read as far as it goes, and says so in ``Trace.cut``."""
     return _read(TraceStream(file_blocks(path)))
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """What a trace file says before its events. Raises TraceError."""
+    return _header(TraceStream(file_blocks(path)).header, b"")
 
 
 def parse_trace(text: str) -> Trace:
@@ -49,14 +55,23 @@ def _read(stream: TraceStream) -> Trace:
 
 
 def _read_header(trace: Trace, before: bytes, after: bytes) -> None:
-    """``after`` begins with the closing bracket of the list of events; it is empty in a trace that is cut
-    off."""
-    text = before + (b'"traceEvents": [' + after if after else b'"traceEvents": []}')
+    trace.header = _header(before, after)
+    try:
+        trace.base_ns = int(trace.header.get("baseTimeNanoseconds", 0))
+        for device in trace.header.get("deviceProperties", []):
+            trace.devices[int(device["id"])] = str(device["name"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise TraceError("its header is damaged") from None
+
+
+def _header(before: bytes, after: bytes) -> dict[str, Any]:
+    """``after`` begins with the closing bracket of the list of events; empty where the trace does not get
+    there."""
+    text = before + b'"traceEvents": [' + (after or b"]}")
     try:
         header = json.loads(text.decode("utf-8", "replace"), strict=False)
-        trace.base_ns = int(header.get("baseTimeNanoseconds", 0))
-        for device in header.get("deviceProperties", []):
-            trace.devices[int(device["id"])] = str(device["name"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, RecursionError):
         raise TraceError("its header is damaged") from None
-    trace.header = header
+    if not isinstance(header, dict):
+        raise TraceError("its header is damaged")
+    return header

@@ -105,13 +105,18 @@ def hottest_files(profile: Profile) -> list[tuple[str, float]]:
 
 def _print_lines(console: Console, listing: Listing) -> None:
     if listing.top is not None:
-        _print_top(console, listing)
+        _print_top(console, listing, listing.costs)
     else:
         _print_files(console, listing)
 
 
 def _print_files(console: Console, listing: Listing) -> None:
     shares = dict(hottest_files(listing.profile))
+    named = [cost for cost in listing.costs if not cost.line]
+    if named:
+        _print_top(console, listing, named)
+    for cost in named:
+        del shares[cost.file]
     asked = [file for file in shares if file in listing.files] if listing.files else list(shares)
     listed = [file for file in asked if listing.files or shares[file] >= LEAST_FILE_SHARE] or asked[:1]
     for file in listed:
@@ -143,8 +148,8 @@ def _print_file(console: Console, listing: Listing, file: str, file_share: float
     _print_table(console, profile, list(costs.values()), rows)
 
 
-def _print_top(console: Console, listing: Listing) -> None:
-    profile, costs = listing.profile, listing.costs
+def _print_top(console: Console, listing: Listing, costs: Sequence[LineCost]) -> None:
+    profile = listing.profile
     console.print()
     _print_table(console, profile, costs, (_top_row(profile, cost, listing) for cost in costs))
 
@@ -250,11 +255,12 @@ def _top_row(profile: Profile, cost: LineCost, listing: Listing) -> _Row:
 
     source = profile.sources.get(cost.file)
     lines = LINE_END.split(source.text) if source else []
-    text = lines[cost.line - 1].strip().translate(VISIBLE) if cost.line <= len(lines) else ""
+    text = lines[cost.line - 1].strip().translate(VISIBLE) if 0 < cost.line <= len(lines) else ""
     codes = [marker.code for marker in listing.markers.get(cost.file, ()) if marker.line == cost.line]
-    return _Row(
-        f"{cost.file.translate(VISIBLE)}:{cost.line}", cost, codes[0] if codes else "", _uncut(Text(text))
-    )
+    place = cost.place.translate(VISIBLE)
+    # A place without a text stands where the text would: it may be long, and figures have more to say.
+    place, text = (place, text) if text else ("", place)
+    return _Row(place, cost, codes[0] if codes else "", _uncut(Text(text)))
 
 
 def _highlighted(text: str) -> list[Text]:

@@ -1,0 +1,235 @@
+"""Costs from traces that torch.profiler wrote: those of programs that Warplint did not run.
+
+A trace has what the GPU and the host did; it lacks the lines of the user's code, or most of them, the
+sources, and what the profiler itself cost the program. What stands in their place is said in the profile's
+notes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from warplint.capture.layout import LayoutError, RunManifest
+from warplint.profile import imported_notes, notes
+from warplint.profile.calls import STARTS_GPU_WORK, call_kind
+from warplint.profile.charge import Charger
+from warplint.profile.imported_notes import RankFile
+from warplint.profile.model import CapturedSource, Profile
+from warplint.profile.raw import RawWindow
+from warplint.profile.steps import StepRange
+from warplint.profile.tally import LineKey, Tally
+from warplint.profile.timeline import NOWHERE, Places, Timeline
+from warplint.profile.trace import Trace, TraceError, spans_named
+from warplint.profile.trace_file import read_header, read_partial_trace
+from warplint.profile.trace_mend import mend
+from warplint.profile.trace_slices import Slice, slices
+from warplint.profile.trace_timeline import STEP, find_code, host_lines
+from warplint.profile.window import tally_device, tally_host
+
+Read = TypeVar("Read")
+
+CATEGORIES_NAMED = 5
+"""How many of a foreign trace's categories are named."""
+
+
+def by_rank(paths: Sequence[Path]) -> list[RankFile]:
+    """By rank, where they say it. Looks into each, so that a wrong one is refused before any is read.
+
+    Raises TraceError, with the path in its message.
+    """
+    found = [RankFile(path, _rank_of(path)) for path in paths]
+    return sorted(found, key=lambda file: (file.rank is None, file.rank))
+
+
+def import_traces(files: Sequence[RankFile], root: Path) -> Profile:
+    """The costs of the first; what is said of the others. ``root`` is the project's.
+
+    Raises TraceError, with the path in its message.
+    """
+    shown = files[0]
+    trace = _named(shown.path, _read)
+    made_up = mend(trace)
+    profile = _Import(trace, [root, Path.cwd()]).profile()
+    profile.command = ["warplint", "import", *(str(file.path) for file in files)]
+    reading = [*imported_notes.reading(shown.path, trace), *imported_notes.other_files(shown, files[1:])]
+    profile.notes[:0] = reading
+    if made_up:
+        profile.notes.append(imported_notes.launches_by_operator(made_up))
+    return profile
+
+
+def join_imported(folder: Path, manifest: RunManifest) -> Profile:
+    """Import anew what a capture was made from. Raises LayoutError when that is gone or has changed."""
+    for trace, size in manifest.imported.items():
+        path = Path(trace)
+        if not path.is_file() or path.stat().st_size != size:
+            raise LayoutError(
+                f"{folder} was imported by another release of Warplint; {trace} has gone or changed since"
+            )
+    try:
+        profile = import_traces(by_rank([Path(trace) for trace in manifest.imported]), Path(manifest.root))
+    except TraceError as error:
+        raise LayoutError(str(error)) from None
+    profile.name = folder.absolute().name
+    return profile
+
+
+def _rank_of(path: Path) -> int | None:
+    info = _named(path, read_header).get("distributedInfo")
+    rank = info.get("rank") if isinstance(info, dict) else None
+    return rank if isinstance(rank, int) else None
+
+
+def _named(path: Path, read: Callable[[Path], Read]) -> Read:
+    """Read a file; its path goes before what is wrong with it."""
+    if path.is_dir():
+        raise TraceError(f"{path} is a folder: name the traces in it")
+    try:
+        return read(path)
+    except TraceError as error:
+        raise TraceError(f"{path}: {error}") from None
+
+
+def _read(path: Path) -> Trace:
+    trace = read_partial_trace(path)
+    _refuse_foreign(trace)
+    return trace
+
+
+def _refuse_foreign(trace: Trace) -> None:
+    if len(trace.operators) or len(trace.calls) or len(trace.work) or len(trace.annotations):
+        return
+    if trace.cut is not None:
+        raise TraceError(f"it ends at byte {trace.cut.offset}, {trace.cut.reason}: nothing in it can be used")
+    if trace.first_malformed is not None:
+        first = trace.first_malformed
+        raise TraceError(
+            f"none of its events can be read: event {first.event}, at byte {first.offset}: {first.reason}"
+        )
+    if not trace.events:
+        raise TraceError("it holds no events")
+    names = ", ".join(sorted(trace.other_categories)[:CATEGORIES_NAMED]) or "none"
+    raise TraceError(
+        f"no event in it is torch.profiler's: it has {trace.events} events of other categories ({names})"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The time that counts: from the first of steps and GPU work to the last. ``steps`` are their starts."""
+
+    begin: int
+    end: int
+    steps: Sequence[int]
+
+
+class _Import:
+    """Joins one trace."""
+
+    def __init__(self, trace: Trace, roots: Sequence[Path]) -> None:
+        self.trace = trace
+        self.detail, self.code = find_code(trace, roots)
+        self.places = Places(self.code.process)
+        self.on_gpu = len(trace.work) > 0
+        self.thread = stepping_thread(trace)
+        self.extent = extent(trace, self.thread)
+
+    def profile(self) -> Profile:
+        whole = Tally()
+        for piece in slices(self.trace, self.extent.begin, self.extent.end, self.extent.steps):
+            whole.add(self._tally(piece))
+        totals = whole.to_totals(self.on_gpu)
+        totals.device = self._device(whole) if self.on_gpu else "cpu"
+        return Profile(
+            name="",
+            command=[],
+            totals=totals,
+            lines=whole.to_lines(self.on_gpu),
+            sources={
+                self.code.files[number]: CapturedSource(self.code.files[number], source.digest, source.text)
+                for number, source in self.code.process.sources.items()
+            },
+            notes=[
+                *imported_notes.places(self.detail, self.code),
+                *notes.doubts(whole.doubts),
+            ],
+        )
+
+    def _tally(self, piece: Slice) -> Tally:
+        window = RawWindow(1, piece.begin, lines=host_lines(piece.trace, self.detail, self.code))
+        timeline = Timeline(window, self.places)
+        steps = StepRange(piece.begin, piece.end, piece.steps)
+        if not self.on_gpu:
+            return tally_host(timeline, self.thread, steps, self._key)
+        charger = Charger(piece.trace, timeline, self.thread)
+        return tally_device(piece.trace, timeline, charger, steps, self._key)
+
+    def _key(self, place: int) -> LineKey | None:
+        if place == NOWHERE:
+            return None
+        found = self.places.all[place]
+        return self.code.files[found.source], 0 if found.source in self.code.named else found.line
+
+    def _device(self, whole: Tally) -> str:
+        for number in sorted(whole.doubts.devices):
+            if self.trace.devices.get(number):
+                return self.trace.devices[number]
+        # HIP_VISIBLE_DEVICES hides GPUs from the list, but not their numbers.
+        names = set(filter(None, self.trace.devices.values()))
+        if len(names) == 1:
+            return names.pop()
+        if any(text.startswith("hip") for text in self.trace.names.texts):
+            return "AMD GPU"
+        return "unknown GPU"
+
+
+def stepping_thread(trace: Trace) -> int:
+    """The thread that makes the steps; without steps the one that launches most, else that runs most
+    operators."""
+    annotations = trace.annotations
+    steps = Counter(annotations.thread[index] for index in spans_named(trace, annotations, (STEP,)))
+    kinds = [call_kind(text) for text in trace.names.texts]
+    backward = {
+        thread
+        for thread, number in zip(trace.operators.thread, trace.operators.forward_thread, strict=True)
+        if number > 0
+    }
+    launches = Counter(
+        thread
+        for thread, name in zip(trace.calls.thread, trace.calls.name, strict=True)
+        if kinds[name] & STARTS_GPU_WORK and thread not in backward
+    )
+    for counts in (steps, launches, Counter(trace.operators.thread), Counter(annotations.thread)):
+        if counts:
+            return max(counts, key=lambda thread: (counts[thread], -thread))
+    return 0
+
+
+def extent(trace: Trace, thread: int) -> Extent:
+    """With steps: they, and what the GPU was given and did beside them. Without: all that was recorded.
+
+    So every kernel counts, and the profiler's own start and end do not. ``thread`` makes the steps.
+    """
+    annotations, calls, work = trace.annotations, trace.calls, trace.work
+    steps = [
+        index for index in spans_named(trace, annotations, (STEP,)) if annotations.thread[index] == thread
+    ]
+    kinds = [call_kind(text) for text in trace.names.texts]
+    bounds = [_bounds(work.start, work.end)]
+    if steps:
+        given = [index for index, name in enumerate(calls.name) if kinds[name] & STARTS_GPU_WORK]
+        bounds.append(_bounds([annotations.start[i] for i in steps], [annotations.end[i] for i in steps]))
+        bounds.append(_bounds([calls.start[i] for i in given], [calls.end[i] for i in given]))
+    else:
+        bounds += [_bounds(spans.start, spans.end) for spans in (trace.operators, annotations, calls)]
+    known = [each for each in bounds if each is not None]
+    begin, end = min(begin for begin, _ in known), max(end for _, end in known)
+    return Extent(begin, max(end, begin + 1), sorted({annotations.start[index] for index in steps}))
+
+
+def _bounds(starts: Sequence[int], ends: Sequence[int]) -> tuple[int, int] | None:
+    return (min(starts), max(ends)) if starts else None

@@ -1,0 +1,85 @@
+"""The sentences in which an imported profile says what it stands on, and what a trace cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from warplint.profile.trace import Damage, Trace
+from warplint.profile.trace_code import UserCode
+from warplint.profile.trace_timeline import Detail
+
+_PLACES = {
+    Detail.STACKS: "costs stand on lines: the trace has the Python stack of each operator",
+    Detail.CALLS: (
+        "costs stand on lines: the trace has the line of each call; operators written as signs, as a @ b, "
+        "count at the call before them"
+    ),
+    Detail.FUNCTIONS: (
+        "costs stand on the first lines of functions: the stacks of this trace name no other line "
+        "(those of torch 2.14 and later do; warplint run always does)"
+    ),
+    Detail.KERNELS: (
+        "the trace has neither operators nor annotations: costs stand on the kernels and copies themselves "
+        "(record with ProfilerActivity.CPU too)"
+    ),
+    Detail.OPERATORS: (
+        "the trace has no Python stack of the program's own code: costs stand on operators and annotations "
+        "(record with with_stack=True for functions, or use warplint run for lines)"
+    ),
+}
+
+FILES_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RankFile:
+    """A trace, and the rank that it says it is of."""
+
+    path: Path
+    rank: int | None
+
+
+def reading(path: Path, trace: Trace) -> list[str]:
+    """What was read, and what of it could not be."""
+    said = [f"imported from {path.name}; what the profiler cost the program is not known"]
+    if trace.cut is not None:
+        said.append(
+            f"the trace ends at byte {trace.cut.offset}, {trace.cut.reason}: "
+            f"shown is what its first {trace.events} events tell"
+        )
+    if trace.first_malformed is not None:
+        said.append(
+            f"the first malformed event is {where(trace.first_malformed)}: {trace.first_malformed.reason}"
+        )
+    return said
+
+
+def where(damage: Damage) -> str:
+    return f"event {damage.event}, at byte {damage.offset}"
+
+
+def launches_by_operator(count: int) -> str:
+    return f"{count} kernels or copies name no launch: they count as launched when their operator began"
+
+
+def other_files(shown: RankFile, others: Sequence[RankFile]) -> list[str]:
+    if not others:
+        return []
+    names = ", ".join(map(_named, others))
+    return [f"costs are those of {_named(shown)}; also named and not shown: {names}"]
+
+
+def _named(file: RankFile) -> str:
+    return file.path.name if file.rank is None else f"{file.path.name} (rank {file.rank})"
+
+
+def places(detail: Detail, code: UserCode) -> list[str]:
+    said = [_PLACES[detail]]
+    if code.process.sources:
+        said.append("sources are the project's of today: a trace does not say what text ran")
+    if code.edited:
+        names = ", ".join(code.edited[:FILES_NAMED]) + (", …" if len(code.edited) > FILES_NAMED else "")
+        said.append(f"not the text that ran, and so not shown: {names}")
+    return said
