@@ -73,12 +73,6 @@ class Record(enum.IntEnum):
     """JSON ``{"level": "info"|"warning", "code": str, "text": str}``: what was not captured, and why."""
     END = 10
     """JSON ``{"t_ns": int, "reason": str}``: the process closed its capture in good order."""
-    LAYER = 20
-    """JSON: what a layer of the program's model is, see ``docs/capture-format.md``. The last of an ``id`` in a
-    window counts; LAYER_CALLS may name it before."""
-    LAYER_CALLS = 21
-    """``thread (i64)`` then int64 pairs ``(t_ns, layer)``: a call of ``layer`` began on that native thread;
-    layer 0: the innermost call ended."""
     STEP_BUCKETS = 11
     """int64 sextuples ``(index, steps, t_ns, shortest_ns, median_ns, longest_ns)``: the last of so many steps
     was ``index`` and ended at ``t_ns``; what they took. In place of STEPS where a run is long."""
@@ -88,6 +82,11 @@ class Record(enum.IntEnum):
     LAYER_CALLS = 21
     """``thread (i64)`` then int64 pairs ``(t_ns, layer)``: a call of ``layer`` began on that native thread;
     layer 0: the innermost call ended."""
+    COMPILED_GRAPH = 30
+    """JSON ``{"graph": str or null, "kernels": [[name, [[source, line], …]], …]}``: a graph that was compiled,
+    with the lines that each of its kernels comes from, in launch order."""
+    COMPILATION = 31
+    """JSON: the run's graph breaks and recompilations so far, the last counts: ``docs/capture-format.md``."""
     WORKER = 12
     """JSON, first in a worker's file: which loader worker it is of. Keys in ``docs/capture-format.md``."""
     FETCH = 13
@@ -188,10 +187,6 @@ class RawWriter:
         """``buckets`` is a flat array('q') of sextuples, see ``Record.STEP_BUCKETS``."""
         self.write(Record.STEP_BUCKETS, _little(buckets))
 
-    def write_layer_calls(self, thread: int, events: array[int]) -> None:
-        """``events`` is a flat array('q') of (t_ns, layer) pairs."""
-        self.write(Record.LAYER_CALLS, struct.pack("<q", thread) + _little(events))
-
     def write_source(self, identifier: int, path: str, digest: str, text: str) -> None:
         head = json.dumps({"id": identifier, "path": path, "digest": digest}, separators=(",", ":"))
         body = zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
@@ -259,12 +254,6 @@ def parse_source(payload: bytes) -> RawSource:
 
 def parse_lines(payload: bytes) -> tuple[int, array[int]]:
     """The native thread id and its flat (t_ns, code, line) triples."""
-    (thread,) = struct.unpack_from("<q", payload)
-    return thread, _native(payload[8:])
-
-
-def parse_layer_calls(payload: bytes) -> tuple[int, array[int]]:
-    """The native thread id and its flat (t_ns, layer) pairs."""
     (thread,) = struct.unpack_from("<q", payload)
     return thread, _native(payload[8:])
 

@@ -14,6 +14,7 @@ from time import perf_counter_ns
 
 from warplint.capture import terminal
 from warplint.capture.allowance import Allowance, Opening
+from warplint.capture.compiled import Compiled
 from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
@@ -67,6 +68,7 @@ class Session:
             sources=Sources(self._recorder, user_code, time.time()),
             watch=ProfilerWatch(self._foreign_profiler_starts),
         )
+        self._compiled = Compiled(self._recorder, self._around.sources, user_code)
         self._optimizer_clock = OptimizerClock(self._on_optimizer_step)
         self._module_clock = ModuleClock(self._on_module_call)
         self._kind = StepKind.MODULE
@@ -96,6 +98,7 @@ class Session:
         for code, text in starting_doubts():
             self._recorder.note(INFO, code, text)
         self._around.watch.install()
+        self._compiled.install()
         self._optimizer_clock.start()
         self._counts_calls = self._module_clock.start()
         atexit.register(self.finish)
@@ -109,13 +112,15 @@ class Session:
             if self._state is State.ENDED:
                 return
             self._close_window("the program ended", perf_counter_ns())
+            self._compiled.write()
+            self._compiled.note_what_is_lost()
             self._note_what_was_not_captured()
+            self._times.log.finish(self._times.count)
             self._write_steps()
             self._recorder.json(Record.END, {"t_ns": perf_counter_ns(), "reason": "exit"})
             self._switch_off()
 
     def _on_optimizer_step(self, t_ns: int) -> None:
-            self._times.log.finish(self._times.count)
         if self._kind is not StepKind.OPTIMIZER:
             with self._guarded():
                 self._begin_training()
@@ -138,6 +143,7 @@ class Session:
         if self._window is not None and not self._window.on_its_thread():
             return
         self._times.add(t_ns)
+        self._compiled.step_ended()
         if self._state is State.ARMED:
             reason = self._reason_to_open()
             if reason is not None:
@@ -159,14 +165,9 @@ class Session:
         self._kind = StepKind.OPTIMIZER
         self._times = StepTimes(self._times.count if self._windows else 0)
         self._steps_wanted = self._settings.steps
+        self._regime = None
         self._state = State.ARMED
 
-    def _reason_to_open(self) -> str | None:
-        times, after = self._times, self._settings.after
-        if self._means_to_train() and times.count < UNUSED_OPTIMIZER_CALLS:
-        self._regime = None
-            return None
-        if self._windows and self._kind is self._window_kind:
     def _look_for_change(self, t_ns: int) -> None:
         """Open another window where steps have come to take another time than in the last one."""
         if self._regime is None or self._state is not State.IDLE:
@@ -180,6 +181,11 @@ class Session:
             self._steps_wanted = self._settings.steps
             self._open_window(str(change))
 
+    def _reason_to_open(self) -> str | None:
+        times, after = self._times, self._settings.after
+        if self._means_to_train() and times.count < UNUSED_OPTIMIZER_CALLS:
+            return None
+        if self._windows and self._kind is self._window_kind:
             return "going on after a fork"
         if after is not None:
             return f"asked for after step {after}" if times.count >= after else None
@@ -193,24 +199,24 @@ class Session:
         self._foreign_thread = not _on_python_thread()
         if self._foreign_thread or self._recorder.failed:
             return
+        began_ns = perf_counter_ns()
         self._state = State.ACTIVE
         self._windows += 1
         self._window_kind = self._kind
+        self._times.log.keep(self._times.count, list(self._times.recent)[-EXACT_AFTER_WINDOW:])
         self._write_steps()
         self._progress.capturing(self._steps_wanted)
-        began_ns = perf_counter_ns()
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
         # The window's timeline needs a tool id too.
         out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
         window.follow_layers(self._module_clock.tool)
-        self._times.log.keep(self._times.count, list(self._times.recent)[-EXACT_AFTER_WINDOW:])
+        before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)
+        self._opening = Opening(began_ns, perf_counter_ns(), self._times.count, before_ns)
 
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())
 
     def _close_window(self, reason: str, t_ns: int) -> None:
-        before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)
-        self._opening = Opening(began_ns, perf_counter_ns(), self._times.count, before_ns)
         window, self._window = self._window, None
         if window is None:
             return
@@ -224,16 +230,10 @@ class Session:
             except BaseException:
                 window.abort()
                 raise
+            self._compiled.write()
+            self._after_window(t_ns, perf_counter_ns())
             self._progress.captured()
 
-    def _foreign_profiler_starts(self) -> None:
-        if self._window is not None:
-            self._recorder.note(
-                WARNING,
-                "profiler-started",
-            self._after_window(t_ns, perf_counter_ns())
-                "the program started a torch profiler of its own: the window was closed to make way",
-            )
     def _after_window(self, last_step_ns: int, now_ns: int) -> None:
         opening, self._opening = self._opening, None
         if opening is not None:
@@ -243,6 +243,13 @@ class Session:
         if self._settings.after is None:
             self._regime = RegimeWatch(self._times, now_ns)
 
+    def _foreign_profiler_starts(self) -> None:
+        if self._window is not None:
+            self._recorder.note(
+                WARNING,
+                "profiler-started",
+                "the program started a torch profiler of its own: the window was closed to make way",
+            )
             self._close_window("the program started its own profiler", perf_counter_ns())
 
     def _recording_failed(self) -> None:
@@ -326,6 +333,7 @@ class Session:
         self._optimizer_clock.stop()
         self._module_clock.stop()
         self._around.watch.remove()
+        self._compiled.remove()
         self._recorder.close()
 
 
