@@ -30,6 +30,7 @@ from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTi
 from warplint.capture.tool_ids import out_of_sight
 from warplint.capture.user_code import UserCode
 from warplint.capture.window import Surroundings, Window, native_method
+from warplint.capture.workers import FollowedWorkers, WorkerSettings
 
 LOOK_EVERY_NS = 1_000_000_000
 """How often steps are written out, and looked at."""
@@ -68,6 +69,9 @@ class Session:
             sources=Sources(self._recorder, user_code, time.time()),
             watch=ProfilerWatch(self._foreign_profiler_starts),
         )
+        self._workers = FollowedWorkers(
+            WorkerSettings.of(settings, folders, self._rank.rank, os.getpid(), time.time())
+        )
         self._compiled = Compiled(self._recorder, self._around.sources, user_code)
         self._optimizer_clock = OptimizerClock(self._on_optimizer_step)
         self._module_clock = ModuleClock(self._on_module_call)
@@ -99,6 +103,7 @@ class Session:
             self._recorder.note(INFO, code, text)
         self._around.watch.install()
         self._compiled.install()
+        self._workers.install()
         self._optimizer_clock.start()
         self._counts_calls = self._module_clock.start()
         atexit.register(self.finish)
@@ -334,6 +339,7 @@ class Session:
         self._module_clock.stop()
         self._around.watch.remove()
         self._compiled.remove()
+        self._workers.remove()
         self._recorder.close()
 
 
