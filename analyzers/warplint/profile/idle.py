@@ -11,7 +11,7 @@ import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind, call_kind
+from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind, numbers_of_kind
 from warplint.profile.charge import Charger
 from warplint.profile.model import IdleCause
 from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
@@ -58,25 +58,26 @@ def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Int
             if annotations.thread[span] == charger.stepping_thread
         ),
     )
-    kinds = [call_kind(text) for text in trace.names.texts]
     for cause, kind in CALL_CAUSES:
+        names = numbers_of_kind(trace.names.texts, kind)
         yield (
             cause,
             Intervals(
                 (calls.start[index], calls.end[index])
                 for index in range(len(calls))
-                if calls.thread[index] in threads and kinds[calls.name[index]] & kind
+                if calls.name[index] in names and calls.thread[index] in threads
             ),
         )
-    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads, kinds))
+    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads))
 
 
-def _launching(trace: Trace, threads: frozenset[int], kinds: list[CallKind]) -> Iterator[tuple[int, int]]:
+def _launching(trace: Trace, threads: frozenset[int]) -> Iterator[tuple[int, int]]:
     """Launches, and the outermost operators that launch something; one on CPU tensors is host work."""
     calls, operators = trace.calls, trace.operators
+    names = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
     starts: dict[int, list[int]] = defaultdict(list)
     for index in range(len(calls)):
-        if kinds[calls.name[index]] & STARTS_GPU_WORK and calls.thread[index] in threads:
+        if calls.name[index] in names and calls.thread[index] in threads:
             starts[calls.thread[index]].append(calls.start[index])
             yield calls.start[index], calls.end[index]
     for thread, members in by_thread(operators, range(len(operators))).items():

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from warplint.capture.layout import LayoutError, RunManifest
 from warplint.profile import imported_notes, notes
-from warplint.profile.calls import STARTS_GPU_WORK, call_kind
+from warplint.profile.calls import STARTS_GPU_WORK, numbers_of_kind
 from warplint.profile.charge import Charger
 from warplint.profile.imported_notes import RankFile
 from warplint.profile.model import CapturedSource, Profile
@@ -149,6 +149,8 @@ class _Import:
             command=[],
             totals=totals,
             lines=whole.to_lines(self.on_gpu),
+            kernel_groups=whole.named.groups.groups(whole.wall_ns),
+            tiny_copies=whole.named.copies.many(whole.steps),
             sources={
                 self.code.files[number]: CapturedSource(self.code.files[number], source.digest, source.text)
                 for number, source in self.code.process.sources.items()
@@ -192,7 +194,7 @@ def stepping_thread(trace: Trace) -> int:
     operators."""
     annotations = trace.annotations
     steps = Counter(annotations.thread[index] for index in spans_named(trace, annotations, (STEP,)))
-    kinds = [call_kind(text) for text in trace.names.texts]
+    launching = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
     backward = {
         thread
         for thread, number in zip(trace.operators.thread, trace.operators.forward_thread, strict=True)
@@ -201,7 +203,7 @@ def stepping_thread(trace: Trace) -> int:
     launches = Counter(
         thread
         for thread, name in zip(trace.calls.thread, trace.calls.name, strict=True)
-        if kinds[name] & STARTS_GPU_WORK and thread not in backward
+        if name in launching and thread not in backward
     )
     for counts in (steps, launches, Counter(trace.operators.thread), Counter(annotations.thread)):
         if counts:
@@ -218,10 +220,10 @@ def extent(trace: Trace, thread: int) -> Extent:
     steps = [
         index for index in spans_named(trace, annotations, (STEP,)) if annotations.thread[index] == thread
     ]
-    kinds = [call_kind(text) for text in trace.names.texts]
+    launching = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
     bounds = [_bounds(work.start, work.end)]
     if steps:
-        given = [index for index, name in enumerate(calls.name) if kinds[name] & STARTS_GPU_WORK]
+        given = [index for index, name in enumerate(calls.name) if name in launching]
         bounds.append(_bounds([annotations.start[i] for i in steps], [annotations.end[i] for i in steps]))
         bounds.append(_bounds([calls.start[i] for i in given], [calls.end[i] for i in given]))
     else:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warplint.profile.busy import share_busy
-from warplint.profile.calls import STARTS_GPU_WORK, CallKind, call_kind, is_transfer
+from warplint.profile.calls import CallKind, is_transfer, numbers_of_kind
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.idle import charge_idle
+from warplint.profile.layers import LayerTimeline
+from warplint.profile.named_work import named_work
 from warplint.profile.steps import StepRange
 from warplint.profile.tally import LineKey, LineTally, Tally
 from warplint.profile.timeline import NOWHERE, Timeline
-from warplint.profile.trace import Trace, WorkKind
+from warplint.profile.trace import NONE, Trace, WorkKind
 
 KeyOf = Callable[[int], LineKey | None]
 """Place to the line that its cost is added to."""
@@ -36,6 +38,7 @@ def tally_device(
     charger: Charger,
     steps: StepRange,
     key_of: KeyOf,
+    layers: LayerTimeline | None = None,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
@@ -54,6 +57,7 @@ def tally_device(
     for place, causes in charge_idle(busy.gaps, trace, timeline, charger).items():
         for cause, idle_ns in causes.items():
             tally.lines[key_of(place)].idle_ns[cause] += idle_ns
+    tally.named = named_work(trace, charger, steps, layers, lambda call: key_of(costs.place_of_call(call)))
     return tally
 
 
@@ -69,37 +73,38 @@ class _WindowCosts:
         tally: Tally,
     ) -> None:
         self.trace, self.charger, self.steps, self.line_of, self.tally = trace, charger, steps, line_of, tally
-        self.kinds = [call_kind(text) for text in trace.names.texts]
         self.transfers = [is_transfer(text) for text in trace.names.texts]
         self.call_of = {correlation: call for call, correlation in enumerate(trace.calls.correlation)}
         self.started = set(trace.work.correlation)
+        # Work and calls that both lack a correlation have nothing to do with each other.
+        self.call_of.pop(NONE, None)
+        self.started.discard(NONE)
         self.work_places: list[int] = []
         """The place of each piece of GPU work, in the trace's order."""
         self._call_places: dict[int, int] = {}
 
     def add_calls(self) -> None:
-        calls, doubts = self.trace.calls, self.tally.doubts
+        calls, doubts, texts = self.trace.calls, self.tally.doubts, self.trace.names.texts
         doubts.malformed_events += self.trace.malformed
-        for call in range(len(calls)):
+        launching, waiting = (numbers_of_kind(texts, kind) for kind in (CallKind.LAUNCH, CallKind.WAIT))
+        known = numbers_of_kind(texts, ~CallKind.OTHER)
+        for call, name in enumerate(calls.name):
             started = calls.correlation[call] in self.started
-            kind = self.kinds[calls.name[call]]
-            if kind is CallKind.OTHER and started:
-                kind = CallKind.LAUNCH
-            if not kind & (STARTS_GPU_WORK | CallKind.WAIT) or not self.steps.holds(calls.start[call]):
+            # A call that we do not know launches what it started.
+            launches, waits = name in launching or (started and name not in known), name in waiting
+            if not (launches or waits) or not self.steps.holds(calls.start[call]):
                 continue
-            line = self.line_of(self._place_of_call(call))
-            if kind & CallKind.LAUNCH:
-                line.launches += 1
-            if kind & CallKind.WAIT:
+            line = self.line_of(self.place_of_call(call))
+            line.launches += launches
+            if waits:
                 line.waits += 1
                 line.wait_ns += calls.end[call] - calls.start[call]
-            if kind & CallKind.LAUNCH and not started:
-                doubts.launches_without_kernel += 1
+            doubts.launches_without_kernel += launches and not started
 
     def add_work(self) -> None:
         for index in range(len(self.trace.work)):
             call = self.call_of.get(self.trace.work.correlation[index])
-            place = NOWHERE if call is None else self._place_of_call(call)
+            place = NOWHERE if call is None else self.place_of_call(call)
             self.work_places.append(place)
             self._add_one(index, call, place)
 
@@ -124,7 +129,7 @@ class _WindowCosts:
         tally.doubts.work_without_launch += call is None
         tally.doubts.work_before_launch += call is not None and work.start[index] < start
 
-    def _place_of_call(self, call: int) -> int:
+    def place_of_call(self, call: int) -> int:
         if call not in self._call_places:
             calls = self.trace.calls
             self._call_places[call] = self.charger.place(calls.thread[call], calls.start[call])
