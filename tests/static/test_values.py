@@ -24,6 +24,18 @@ def forward(body: str, init: str = "super().__init__()") -> str:
 
 
 SCRIPT = {
+    "a helper that is handed no device": (
+        "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3)»",
+        "tensor cpu",
+    ),
+    "a helper that is handed one": (
+        "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3, device='cuda')»",
+        "tensor gpu",
+    ),
+    "a helper that may be handed one": (
+        "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3, **more)»",
+        "tensor",
+    ),
     "a factory": ("«torch.zeros(3)»", "tensor cpu"),
     "a factory with a literal device": ("«torch.zeros(3, device='cuda:0')»", "tensor gpu"),
     "a factory on the CPU by name": ("«torch.zeros(3, device='cpu')»", "tensor cpu"),

@@ -22,7 +22,7 @@ from warplint.static.tree import FunctionNode
 from warplint.static.unit import Unit
 from warplint.static.use import Use, UseKind
 from warplint.static.uses import Uses
-from warplint.static.values import UNKNOWN, Value
+from warplint.static.values import UNKNOWN, Kind, Value
 
 _PLACES_IN_FSTRINGS = sys.version_info >= (3, 12)
 
@@ -161,11 +161,21 @@ class Facts:
         return scope
 
     def class_of(self, node: ast.expr) -> ast.ClassDef | None:
-        """The class statement in this file that the expression's value is an instance of."""
+        """The class statement that the expression's value is an instance of; it may be another file's.
+
+        None for the class itself, and for classes of libraries.
+        """
         value = self.value(node)
         if value.qualified is None or value.constant == domain.CLASS:
             return None
         return self._knowledge.class_node(value.qualified)
+
+    def called_function(self, call: ast.Call) -> FunctionNode | None:
+        """The statement of the project's function that a call runs; its nodes may be another file's."""
+        called = self.value(call.func)
+        if called.kind is not Kind.CALLABLE or called.qualified is None:
+            return None
+        return self._knowledge.function_node(called.qualified)
 
     def hotness(self, node: ast.AST) -> Hotness:
         """How often the place runs, through callers in the same file."""

@@ -158,6 +158,12 @@ class Knowledge(Asking):
         outline = self._class(qualified)
         return outline.node if outline is not None else None
 
+    @fact
+    def function_node(self, qualified: str) -> FunctionNode | None:
+        """The statement of a function of the project, or of a method that a class has or inherits."""
+        outline = self.function(qualified)
+        return outline.node if outline is not None else None
+
     def _class(self, qualified: str) -> ClassOutline | None:
         if not qualified.startswith(domain.THIS_FILE):
             return None
@@ -410,6 +416,8 @@ class Knowledge(Asking):
             return UNKNOWN
         handed = parameters.matched(outline, call) if call is not None else {}
         given = {name: domain.coarse(values.get(argument, UNKNOWN)) for name, argument in handed.items()}
+        if call is not None:
+            given.update(dict.fromkeys(parameters.left_out(outline, call) - handed.keys(), domain.NONE))
         return self.returned_for(function, tuple(sorted(given.items(), key=lambda item: item[0])))
 
     def returned_for(self, function: str, given: Handed) -> Value:

@@ -28,6 +28,8 @@ def value_of(
 ) -> Value:
     """The value of one parameter. ``given``: what callers hand it; ``forward``: it is a module's input."""
     promised = annotated(argument.annotation)
+    if given is not None and given.kind is Kind.NONE and promised.kind in _LEFT_TO_TORCH:
+        return given
     if promised.kind is not Kind.UNKNOWN:
         return given if given is not None and given.kind is promised.kind else promised
     if given is not None and given.kind is not Kind.UNKNOWN:
@@ -71,6 +73,24 @@ def _by_name(name: str) -> Value:
     if name in {"model", "net", "network", "criterion", "module"}:
         return Value(Kind.MODULE)
     return UNKNOWN
+
+
+_LEFT_TO_TORCH = frozenset({Kind.UNKNOWN, Kind.DEVICE, Kind.DTYPE})
+"""What a parameter may be promised to be for which None means that PyTorch chooses."""
+
+
+def left_out(function: FunctionOutline, call: ast.Call) -> set[str]:
+    """The devices and element types that are None since a call surely does not hand them over."""
+    is_open = any(isinstance(argument, ast.Starred) for argument in call.args) or any(
+        word.arg is None for word in call.keywords
+    )
+    if is_open:
+        return set()
+    return {
+        argument.arg
+        for argument, default in with_defaults(function.node.args)
+        if argument.arg in {"device", "dtype"} and isinstance(default, ast.Constant) and default.value is None
+    }
 
 
 def matched(function: FunctionOutline, call: ast.Call) -> dict[str, ast.expr]:

@@ -15,7 +15,7 @@ CUDA = '"cuda"'
 def device_of(use: Use, made: ast.expr, facts: Facts) -> str | None:
     """The device at a meeting as source text, such as ``x.device``; None when no one expression names it."""
     if use.kind is UseKind.MOVED:
-        return _target(use.node, facts)
+        return target(use.node, facts)
     if use.other is not None and use.other.like is not None:
         return f"{use.other.like}.device"
     return _parameter_device(made, facts)
@@ -26,7 +26,7 @@ def is_named(use: Use) -> bool:
     return use.kind is UseKind.MOVED or (use.other is not None and use.other.like is not None)
 
 
-def _target(move: ast.AST, facts: Facts) -> str | None:
+def target(move: ast.AST, facts: Facts) -> str | None:
     """What ``.to(…)``, ``.cuda(…)`` or ``.type_as(…)`` moves to."""
     if not isinstance(move, ast.Call) or not isinstance(move.func, ast.Attribute):
         return None

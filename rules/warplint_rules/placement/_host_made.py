@@ -59,7 +59,7 @@ class HostMade(Rule):
         move = node.func
         assert isinstance(move, cst.Attribute) and isinstance(move.value, cst.Call), "a move of the factory"
         made = _built_there(move.value, case)
-        if _only_moves(site, facts) and "#" not in cst.Module([]).code_for_node(node):
+        if only_moves(site, facts) and "#" not in cst.Module([]).code_for_node(node):
             return Rewrite(made)
         return Rewrite(node.with_changes(func=move.with_changes(value=made)))
 
@@ -76,7 +76,7 @@ def _built_there(made: cst.Call, case: Case) -> cst.Call:
     return with_keyword(made, "device", cst.parse_expression(case.device))
 
 
-def _only_moves(move: ast.expr, facts: Facts) -> bool:
+def only_moves(move: ast.expr, facts: Facts) -> bool:
     """Whether a move does nothing but move: it has a device and no element type or layout."""
     assert isinstance(move, ast.Call) and isinstance(move.func, ast.Attribute), "a move is a method call"
     given = {"device", *(word.arg for word in move.keywords)} - {"non_blocking"}

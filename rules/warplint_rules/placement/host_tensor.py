@@ -1,8 +1,21 @@
 from __future__ import annotations
 
-from warplint.static.rule import At, Example, Metric, Risk, Signature
-from warplint_rules.placement._host_made import HostMade
+import ast
+from typing import TYPE_CHECKING
+
+from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Related
+from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Signature, Verdict, wants
+from warplint.static.values import Place
+from warplint_rules._calls import with_keyword
+from warplint_rules._text import short
+from warplint_rules.placement._content import FACTORIES
+from warplint_rules.placement._helper import MOVES, moved_from_helper
+from warplint_rules.placement._host_made import HostMade, only_moves
 from warplint_rules.placement._journey import Effect
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 
 class HostTensorInHotCode(HostMade):
@@ -20,6 +33,9 @@ class HostTensorInHotCode(HostMade):
     on a GPU. A CPU tensor without dimensions is **free**: its number goes to the kernel. Selecting with CPU
     indices has a rule of its own, WL102.
 
+    A helper of the project, in this file or imported, that builds a tensor of sizes alone on the CPU is
+    looked into where its result is moved: the finding is at the move.
+
     ## When it stays silent
 
     - in `__init__`, set-up, loading and data code, and in helpers that only those call;
@@ -28,6 +44,7 @@ class HostTensorInHotCode(HostMade):
     - when the content is new data from the host, which has to be copied anyway;
     - for `*_like` and `new_*`, under a default device, in pinned memory, with a generator or `out=`;
     - for a CPU operand without dimensions;
+    - when a helper reads files, attributes or what the host holds, which has to be copied anyway;
     - when the engine cannot tell where the result goes.
 
     ## Fix safety
@@ -38,7 +55,8 @@ class HostTensorInHotCode(HostMade):
     floating point (the last bit may differ) and when the device is taken from another tensor of the
     function. `torch.tensor(3.0)` becomes `torch.full((), 3.0, device=…)`, since `device=` alone would copy
     as well. There is none for `torch.tensor([…])`: make it once, as a buffer. Nor for
-    `torch.FloatTensor(…)` and its kin, which take no CUDA device.
+    `torch.FloatTensor(…)` and its kin, which take no CUDA device. A helper that takes a `device` is handed
+    it, which is unsafe, as it may do more with it; give one that takes none such a parameter.
 
     ## Sources
 
@@ -51,6 +69,7 @@ class HostTensorInHotCode(HostMade):
     code = "WL101"
     name = "host-tensor-in-hot-code"
     effects = frozenset({Effect.COPIES, Effect.FETCHES, Effect.RAISES, Effect.LEAVES})
+    wants = wants(calls=FACTORIES, methods=MOVES)
     proof = Signature(At.USES, Metric.PAGEABLE_COPY)
     risk = Risk.HIGH
 
@@ -508,9 +527,77 @@ class Frequencies(nn.Module):
         return t[:, None] * scale.to(t.device)
 """,
         ),
+        Example(
+            "A mask that a helper builds on the CPU, and its caller moves.",
+            """\
+import torch
+from torch import nn
+
+
+def causal(length, device=None):
+    return torch.ones(length, length, device=device).tril()
+
+
+class Decoder(nn.Module):
+    def square(self, size):
+        return torch.triu(torch.ones(size, size), diagonal=1) == 1
+
+    def forward(self, x):
+        hidden = self.square(x.shape[1])
+        hidden = «hidden.to(x.device)»
+        return x.masked_fill(hidden, 0.0) * «causal(x.shape[1]).to(x.device)»
+""",
+            """\
+import torch
+from torch import nn
+
+
+def causal(length, device=None):
+    return torch.ones(length, length, device=device).tril()
+
+
+class Decoder(nn.Module):
+    def square(self, size):
+        return torch.triu(torch.ones(size, size), diagonal=1) == 1
+
+    def forward(self, x):
+        hidden = self.square(x.shape[1])
+        hidden = hidden.to(x.device)
+        return x.masked_fill(hidden, 0.0) * causal(x.shape[1], device=x.device)
+""",
+        ),
     )
 
     quiet = (
+        Example(
+            "Helpers that bring data of the host, hold it, or build on the device that they are handed.",
+            """\
+import numpy as np
+import torch
+from torch import nn
+
+
+def weights_of(words):
+    return torch.tensor([len(word) for word in words])
+
+
+def table_in(path):
+    return torch.from_numpy(np.load(path))
+
+
+def causal(length, device=None):
+    return torch.ones(length, length, device=device).tril()
+
+
+class Decoder(nn.Module):
+    def rows(self, count):
+        return torch.tensor(self.kept[:count])
+
+    def forward(self, x, sentence: list[str], path: str):
+        x = x * weights_of(sentence).to(x.device) + table_in("table.npy").to(x.device)
+        return x * self.rows(x.shape[1]).to(x.device) * causal(x.shape[1], x.device).to(x.device)
+""",
+        ),
         Example(
             "A buffer made once, in `__init__` and in a helper that only `__init__` calls.",
             """\
@@ -701,3 +788,44 @@ class Plan(nn.Module):
 """,
         ),
     )
+
+    def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        assert isinstance(node, ast.Call), "the rule wants calls"
+        if facts.qualified(node.func) in FACTORIES:
+            return super().check(node, facts)
+        moved = moved_from_helper(node, facts)
+        if moved is None:
+            return None
+        helper = ast.unparse(moved.made.func)
+        remedy = f"Hand `{helper}` a device, and pass it on to its factories."
+        if moved.device is not None:
+            remedy = f"Pass it `device={moved.device}`."
+        return Verdict(
+            node,
+            f"`{helper}` builds this tensor on the CPU; `{short(node)}` copies it to the GPU each time "
+            f"{facts.why_hot(node)}, and the host waits for that. {remedy}",
+            Confidence.CERTAIN if facts.value(node).place is Place.ACCELERATOR else Confidence.LIKELY,
+            Applicability.NONE if moved.device is None else Applicability.UNSAFE,
+            "" if moved.device is None else f"Build it on {moved.device}",
+            () if _is_within(moved.made, node) else (Related(facts.span(moved.made), "built here"),),
+        )
+
+    def fix(self, node: cst.BaseExpression, site: ast.expr, facts: Facts) -> Rewrite | None:
+        import libcst as cst
+
+        assert isinstance(site, ast.Call), "the rule wants calls"
+        moved = moved_from_helper(site, facts)
+        if moved is None:
+            return super().fix(node, site, facts)
+        if moved.device is None or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            return None
+        made = node.func.value
+        assert isinstance(made, cst.Call), "the helper is called where its result is moved"
+        made = with_keyword(made, "device", cst.parse_expression(moved.device))
+        if only_moves(site, facts) and "#" not in cst.Module([]).code_for_node(node):
+            return Rewrite(made)
+        return Rewrite(node.with_changes(func=node.func.with_changes(value=made)))
+
+
+def _is_within(inner: ast.expr, outer: ast.expr) -> bool:
+    return any(node is inner for node in ast.walk(outer))
