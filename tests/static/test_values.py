@@ -34,7 +34,7 @@ SCRIPT = {
     ),
     "a helper that may be handed one": (
         "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3, **more)»",
-        "tensor",
+        "tensor likely",
     ),
     "a factory": ("«torch.zeros(3)»", "tensor cpu"),
     "a factory with a literal device": ("«torch.zeros(3, device='cuda:0')»", "tensor gpu"),
