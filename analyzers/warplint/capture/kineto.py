@@ -6,7 +6,6 @@ import _thread
 import contextlib
 import ctypes
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
@@ -94,11 +93,19 @@ def _without_cycle_warning() -> Iterator[None]:
     """Torch 2.10 to 2.12 warn, in the first cycle, of a second.
 
     ``acc_events=True`` would keep them quiet too, and make stopping twenty times as dear (20,000 operators:
-    11.2 s, not 0.6 s), since torch then makes a Python object of every event.
+    11.2 s, not 0.6 s), since torch then makes a Python object of every event. A filter of ``warnings`` would
+    make Python forget which warnings the program has had, and print them once more.
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Warning: Profiler clears events")
+    module, name = torch.profiler.profiler, "_warn_once"
+    original = getattr(module, name, None)
+    if original is None:
         yield
+        return
+    setattr(module, name, lambda *args, **kwargs: None)
+    try:
+        yield
+    finally:
+        setattr(module, name, original)
 
 
 def settle_device() -> None:
