@@ -48,7 +48,6 @@ class Results:
     generation: int
     checked: Checked
     measured: Measured
-    score: Score | None = None
     took_s: float = 0.0
 
     def hold_for(self, source: SourceText) -> bool:
@@ -84,6 +83,8 @@ class Document:
         self.edited_s = -math.inf
         self.looks_s = (0.0, 0.0)
         self.results: Results | None = None
+        self.scored: tuple[Results, Score | None] | None = None
+        """Results that a score was asked of, and the score."""
         self.analysis: asyncio.Task[None] | None = None
         self.is_outdated = False
         """Whether something else than the text has changed since it was last looked at."""

@@ -8,12 +8,15 @@ attrs writes and compiles code for each of their 550 classes: ``__init__``, and 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 
 import attrs
 
 
 def _import_types() -> None:
+    # What is imported stays: garbage is looked for in what comes after it, from ``collector.settle`` on.
+    gc.disable()
     define = attrs.define
     attrs.define = functools.partial(define, eq=False, repr=False)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import sys
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from warplint import __version__
 from warplint_server import fixing
 from warplint_server.client import Client
 from warplint_server.client_features import ClientFeatures
+from warplint_server.collector import settle
 from warplint_server.inlay_hint import inlay_hint
 from warplint_server.parent import leave_with
 from warplint_server.positions import Positions
@@ -81,8 +81,7 @@ def _paths(uris: Iterable[str]) -> list[Path]:
 
 
 def _settle_in() -> None:
-    """Import what only fixes need, and spare the collector from walking through modules at every edit."""
+    """Import what only fixes need."""
     if fixing.missing() is None:
         importlib.import_module("libcst")
-    gc.collect()
-    gc.freeze()
+    settle()

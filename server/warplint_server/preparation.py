@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+from warplint_server.collector import settle
+
 
 def prepare(draws: bool) -> None:
     """Import the engine, and the score for a client that draws one; rules follow when a file needs them.
@@ -16,3 +18,4 @@ def prepare(draws: bool) -> None:
     catalogue()
     if draws:
         importlib.import_module("warplint.advice.score")
+    settle()

@@ -17,6 +17,7 @@ from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
 from warplint.project.torch_bounds import may_bound
 from warplint.source.text import SourceText
 from warplint_server.client_features import ClientFeatures
+from warplint_server.collector import IdleCollection, collect_all, making_much
 from warplint_server.document import LONGEST_PAUSES, Document, Results
 from warplint_server.neighbours import Neighbours
 from warplint_server.notebook_document import NotebookDocument, NotebookText, PartPositions
@@ -93,6 +94,7 @@ class Session:
         self._unseen: set[Path] = set()
         self._reloaded: dict[Path, int | None] = {}
         self._numbers = itertools.count()
+        self._collection = IdleCollection(lambda: self.engine_worker.call(collect_all))
         self._settings = FolderSettings()
         self._configured = asyncio.Event()
         if features.has_configuration:
@@ -161,6 +163,7 @@ class Session:
                 self._notebooks.pop(part, None)
             self._audience.closed(document)
             self._neighbours.closed(document)
+            self._collection.gone()
 
     def configure(self, settings: FolderSettings) -> None:
         """Take over the client's settings, and show what they change."""
@@ -199,6 +202,12 @@ class Session:
     def log(self, message: str) -> None:
         """Tell whoever wonders why."""
         self._audience.log(message)
+
+    async def score(self, document: Document, results: Results) -> Score | None:
+        """The score of a document's results, found when first asked for: findings do not wait for it."""
+        if document.scored is None or document.scored[0] is not results:
+            document.scored = results, await self.engine_worker.call(_score, results.checked)
+        return document.scored[1]
 
     async def settled(self, uri: str) -> tuple[Document, Results] | None:
         """The document with results of its present text, once there are; None when there won't be any."""
@@ -308,6 +317,7 @@ class Session:
                 if document.source is source:
                     return
                 continue
+            self._collection.looked(much_is_new=document.results is None)
             document.results = results
             document.looks_s = document.looks_s[1], results.took_s
             if results.hold_for(document.source):
@@ -324,24 +334,28 @@ class Session:
         generation = project.generation
         begin_s = time.thread_time()
         known = previous.checked if previous is not None and previous.project is project else None
-        checked = project.check(source, known)
+        if known is None:
+            with making_much():
+                checked = project.check(source, None)
+        else:
+            checked = project.check(source, known)
         if isinstance(source, NotebookText):
             checked = _with_faults(checked, source)
-        score = self._score(checked) if self._features.draws else None
         measured = project.measured(source)
         took_s = time.thread_time() - begin_s if known is not None else 0.0
-        return Results(next(self._numbers), source, project, generation, checked, measured, score, took_s)
+        return Results(next(self._numbers), source, project, generation, checked, measured, took_s)
 
-    def _score(self, checked: Checked) -> Score | None:
-        """The score for a client that draws one; findings and costs are shown even if it fails."""
-        # Imported with the first document: ``initialize`` is not kept waiting.
-        from warplint.advice.score import score
 
-        try:
-            return score(checked)
-        except Exception:
-            logger.exception("%s could not be scored", checked.source.path)
-            return None
+def _score(checked: Checked) -> Score | None:
+    """The score for a client that draws one; findings and costs are shown even if it fails."""
+    # Imported with the first document: ``initialize`` is not kept waiting.
+    from warplint.advice.score import score
+
+    try:
+        return score(checked)
+    except Exception:
+        logger.exception("%s could not be scored", checked.source.path)
+        return None
 
 
 def _with_faults(checked: Checked, source: NotebookText) -> Checked:

@@ -24,6 +24,7 @@ class States:
     def __init__(self, server: WarplintServer) -> None:
         self._server = server
         self._due: dict[str, asyncio.TimerHandle] = {}
+        self._scoring: set[asyncio.Task[None]] = set()
 
     def send(self, document: Document) -> None:
         """Send a document's state as soon as its last edit is ``PAUSE_S`` old."""
@@ -49,7 +50,15 @@ class States:
         self._due.pop(document.uri, None)
         # Results of a newer text are on their way otherwise, and bring their own state.
         if results := document.current():
-            self._notify(document, _costs(document, results), _score(results.score), _capture(results))
+            task = asyncio.get_running_loop().create_task(self._send_scored(document, results))
+            self._scoring.add(task)
+            task.add_done_callback(self._scoring.discard)
+
+    async def _send_scored(self, document: Document, results: Results) -> None:
+        session = self._server.session
+        score = await session.score(document, results)
+        if document.current() is results and session.documents.get(document.uri) is document:
+            self._notify(document, _costs(document, results), _score(score), _capture(results))
 
     def _notify(
         self,
