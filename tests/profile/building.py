@@ -109,6 +109,10 @@ class CaptureBuilder:
     path: str = f"{ROOT}/train.py"
     lines: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
     """Thread to (time, line); line 0 means no user frame."""
+    layers: list[dict[str, Any]] = field(default_factory=list)
+    """LAYER records."""
+    layer_calls: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
+    """Thread to (time, layer); layer 0 ends the innermost call."""
     steps: list[float] = field(default_factory=list)
     step: int = 0
     """The last step that was written."""
@@ -143,6 +147,11 @@ class CaptureBuilder:
             for time, line in events:
                 flat.extend((host_ns(time), 1 if line else 0, line))
             writer.write_lines(thread, flat)
+        for thread, calls in self.layer_calls.items():
+            pairs = array("q", (each for time, layer in calls for each in (host_ns(time), layer)))
+            writer.write_layer_calls(thread, pairs)
+        for layer in self.layers:
+            writer.write_json(Record.LAYER, layer)
         writer.write_steps(
             array("q", [each for pair in enumerate(map(host_ns, self.steps), self.step + 1) for each in pair])
         )

@@ -73,6 +73,20 @@ class Charger:
             self._node_places[node] = self._place_of_node(node)
         return self._node_places[node]
 
+    def origin(self, thread: int, t_ns: int) -> tuple[int, int]:
+        """Where in the forward pass the work began that a thread did at a time: its thread, and the time there.
+
+        Both as given, where it is no backward node's or nothing tells who made the node.
+        """
+        node = self._node_at(thread, t_ns)
+        maker = None if node is None else self._maker_by_arrow(node) or self._maker_by_sequence(node)
+        return (thread, t_ns) if maker is None else self.origin(maker.thread, maker.start)
+
+    def node_start(self, thread: int, t_ns: int) -> int:
+        """When the backward node began that a thread was in at a time; that time itself outside any."""
+        node = self._node_at(thread, t_ns)
+        return t_ns if node is None else self._trace.operators.start[node]
+
     def phase(self, thread: int, t_ns: int) -> Phase:
         optimizer = self._optimizer.get(thread)
         if optimizer is not None and optimizer.contains(t_ns):

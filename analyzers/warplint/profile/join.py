@@ -14,6 +14,7 @@ from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile import notes
 from warplint.profile.charge import Charger
 from warplint.profile.clock import ClockError
+from warplint.profile.layers import LayerTimeline
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
@@ -133,6 +134,9 @@ class _ProcessJoin:
             },
             notes=self.said,
             windows=self.prices,
+            layers=whole.named.layers.costs(self.manifest.root),
+            kernel_groups=whole.named.groups.groups(whole.wall_ns),
+            tiny_copies=whole.named.copies.many(whole.steps),
             steps=self.history.points(),
             change_points=self.history.changes(unix_minus_host_ns(self.process)),
         )
@@ -166,13 +170,16 @@ class _ProcessJoin:
         steps = StepRange.within(window.open_ns, close.t_ns, ends_ns)
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         trace = self._trace(window.number, close)
+        layers = LayerTimeline(window)
         times = StepTimes(window.open_ns, close.t_ns, ends_ns)
         self.prices.append(WindowPrice.of(window.number, close.price, times))
         self.said.extend(self.prices[-1].sentences())
         if trace is None or not len(trace.work):
-            return _JoinedWindow(window, trace, tally_host(timeline, thread, steps, self._key))
+            tally = tally_host(timeline, thread, steps, self._key)
+            tally.named.layers = layers.tally(steps.begin_ns, steps.end_ns)
+            return _JoinedWindow(window, trace, tally)
         charger = Charger(trace, timeline, thread)
-        return _JoinedWindow(window, trace, tally_device(trace, timeline, charger, steps, self._key))
+        return _JoinedWindow(window, trace, tally_device(trace, timeline, charger, steps, self._key, layers))
 
     def _trace(self, window: int, close: WindowClose) -> Trace | None:
         if close.trace is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
 
@@ -133,5 +134,8 @@ class Profile:
     notes: list[str] = field(default_factory=list)
     """Plain sentences: the price of the capture, what was lost, launches without kernels, clock residual."""
     windows: list[WindowPrice] = field(default_factory=list)
+    layers: list[LayerCost] = field(default_factory=list)
+    kernel_groups: list[KernelGroup] = field(default_factory=list)
+    tiny_copies: list[TinyCopies] = field(default_factory=list)
     steps: list[StepPoint] = field(default_factory=list)
     change_points: list[ChangePoint] = field(default_factory=list)

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
 
 SECTIONS: dict[str, type[Any]] = {
     "windows": WindowPrice,
+    "layers": LayerCost,
+    "kernel_groups": KernelGroup,
+    "tiny_copies": TinyCopies,
     "steps": StepPoint,
     "change_points": ChangePoint,
 }

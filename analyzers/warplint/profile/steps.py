@@ -19,13 +19,15 @@ class StepRange:
     begin_ns: int
     end_ns: int
     steps: int
+    boundaries_ns: tuple[int, ...] = ()
+    """Where one step ends and the next begins."""
 
     @classmethod
     def within(cls, open_ns: int, close_ns: int, ends_ns: Sequence[int]) -> StepRange:
         inside = sorted(time for time in ends_ns if open_ns <= time <= close_ns)
         if len(inside) < 2:
             return cls(open_ns, max(open_ns, close_ns), 0)
-        return cls(inside[0], inside[-1], len(inside) - 1)
+        return cls(inside[0], inside[-1], len(inside) - 1, tuple(inside))
 
     def holds(self, t_ns: int) -> bool:
         return self.begin_ns <= t_ns < self.end_ns

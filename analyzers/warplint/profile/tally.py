@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, fields
 
 from warplint.profile.charge import Phase
+from warplint.profile.named_work import NamedWork
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Totals
 
 LineKey = tuple[str, int]
@@ -96,6 +97,7 @@ class Tally:
     kernel_ns: int = 0
     lines: dict[LineKey | None, LineTally] = field(default_factory=lambda: defaultdict(LineTally))
     doubts: Doubts = field(default_factory=Doubts)
+    named: NamedWork = field(default_factory=NamedWork)
 
     def add(self, other: Tally) -> None:
         self.wall_ns += other.wall_ns
@@ -103,6 +105,7 @@ class Tally:
         self.kernels += other.kernels
         self.kernel_ns += other.kernel_ns
         self.doubts.add(other.doubts)
+        self.named.add(other.named)
         for key, line in other.lines.items():
             self.lines[key].add(line)
 
