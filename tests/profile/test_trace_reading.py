@@ -101,7 +101,6 @@ def test_header_before_and_after_the_events() -> None:
     "text",
     [
         "",
-        "[]",
         '{"deviceProperties": [{}], "traceEvents": []}',
         '{"traceEvents": 3}',
         '{"traceEvents": [{"ph": "X", "cat"',

@@ -41,7 +41,8 @@ def by_rank(paths: Sequence[Path]) -> list[RankFile]:
 
     Raises TraceError, with the path in its message.
     """
-    found = [RankFile(path, _rank_of(path)) for path in paths]
+    # Of one file nothing is compared; it may be a pipe, which can be read once.
+    found = [RankFile(path, _rank_of(path) if len(paths) > 1 else None) for path in paths]
     return sorted(found, key=lambda file: (file.rank is None, file.rank))
 
 
@@ -96,26 +97,23 @@ def _named(path: Path, read: Callable[[Path], Read]) -> Read:
 
 def _read(path: Path) -> Trace:
     trace = read_partial_trace(path)
-    _refuse_foreign(trace)
-    return trace
-
-
-def _refuse_foreign(trace: Trace) -> None:
     if len(trace.operators) or len(trace.calls) or len(trace.work) or len(trace.annotations):
-        return
+        return trace
+    raise TraceError(_of_no_use(path, trace))
+
+
+def _of_no_use(path: Path, trace: Trace) -> str:
+    """Why a trace that was read has nothing in it."""
     if trace.cut is not None:
-        raise TraceError(f"it ends at byte {trace.cut.offset}, {trace.cut.reason}: nothing in it can be used")
-    if trace.first_malformed is not None:
-        first = trace.first_malformed
-        raise TraceError(
-            f"none of its events can be read: event {first.event}, at byte {first.offset}: {first.reason}"
-        )
+        return f"nothing in it can be used: {trace.cut.reason}, {imported_notes.where(path, trace.cut)}"
+    first = trace.first_malformed
+    if first is not None:
+        return f"none of its events can be read, from {imported_notes.where(path, first)}: {first.reason}"
     if not trace.events:
-        raise TraceError("it holds no events")
-    names = ", ".join(sorted(trace.other_categories)[:CATEGORIES_NAMED]) or "none"
-    raise TraceError(
-        f"no event in it is torch.profiler's: it has {trace.events} events of other categories ({names})"
-    )
+        return "it holds no events"
+    named = ", ".join(sorted(trace.other_categories)[:CATEGORIES_NAMED])
+    categories = f"their categories are {named}" if named else "they have no categories"
+    return f"none of its {trace.events:,} events is torch.profiler's: {categories}"
 
 
 @dataclass(frozen=True, slots=True)

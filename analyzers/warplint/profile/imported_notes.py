@@ -8,6 +8,7 @@ from pathlib import Path
 
 from warplint.profile.trace import Damage, Trace
 from warplint.profile.trace_code import UserCode
+from warplint.profile.trace_file import line_of
 from warplint.profile.trace_timeline import Detail
 
 _PLACES = {
@@ -46,18 +47,22 @@ def reading(path: Path, trace: Trace) -> list[str]:
     said = [f"imported from {path.name}; what the profiler cost the program is not known"]
     if trace.cut is not None:
         said.append(
-            f"the trace ends at byte {trace.cut.offset}, {trace.cut.reason}: "
-            f"shown is what its first {trace.events} events tell"
+            f"the trace is not whole: {trace.cut.reason}, {where(path, trace.cut)}; "
+            f"shown is what the {trace.events:,} events before tell"
         )
     if trace.first_malformed is not None:
-        said.append(
-            f"the first malformed event is {where(trace.first_malformed)}: {trace.first_malformed.reason}"
-        )
+        first = trace.first_malformed
+        said.append(f"the first malformed event is {where(path, first)}: {first.reason}")
+    if trace.header_damage:
+        said.append(trace.header_damage)
     return said
 
 
-def where(damage: Damage) -> str:
-    return f"event {damage.event}, at byte {damage.offset}"
+def where(path: Path, damage: Damage) -> str:
+    """The event, the line and the byte, of the unpacked text."""
+    # A pipe is read once.
+    line = f" in line {line_of(path, damage.offset):,}" if path.is_file() else ""
+    return f"event {damage.event:,}{line} at byte {damage.offset:,}"
 
 
 def launches_by_operator(count: int) -> str:

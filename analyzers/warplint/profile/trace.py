@@ -166,6 +166,8 @@ class Trace:
     calls: Calls = field(default_factory=Calls)
     work: DeviceWork = field(default_factory=DeviceWork)
     annotations: HostSpans = field(default_factory=HostSpans)
+    overheads: HostSpans = field(default_factory=HostSpans)
+    """``overhead`` records: what CUDA and CUPTI did within a call besides the call, on no thread."""
     frames: Frames = field(default_factory=Frames)
     arrows: Arrows = field(default_factory=Arrows)
     devices: dict[int, str] = field(default_factory=dict)
@@ -175,6 +177,8 @@ class Trace:
     or NONE."""
     header: dict[str, Any] = field(default_factory=dict)
     """What the file says beside its events."""
+    header_damage: str = ""
+    """What is wrong with that; empty when nothing is."""
     events: int = 0
     """How many the file has, of any category."""
     other_categories: frozenset[str] = frozenset()

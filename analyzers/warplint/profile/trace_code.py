@@ -2,11 +2,12 @@
 project.
 
 A trace does not hold the sources that ran. What the project has under the same name is taken, unless a
-function does not stand where the trace says it began: then it is another text, and none is shown.
+function does not stand where the trace says it ran: then it is another text, and none is shown.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -14,14 +15,12 @@ from pathlib import Path, PurePosixPath
 from warplint.capture.layout import RawSource
 from warplint.profile.raw import RawProcess
 from warplint.profile.trace_stacks import PythonFrame, is_library
+from warplint.source.statements import parsed
 from warplint.source.text import LINE_END, SourceError, SourceText
 
 LEAST_SUFFIX = 2
 """How many of the last parts of an absolute path must be found in the project: many files are
 ``train.py``."""
-
-DECORATED = 12
-"""A function's first line is that of its first decorator: its name may stand so many lines below."""
 
 
 @dataclass(slots=True)
@@ -49,11 +48,10 @@ class UserCode:
             self.named.add(found)
         return found
 
-    def add_files(self, frames: Iterable[PythonFrame], roots: Sequence[Path], are_calls: bool) -> None:
+    def add_files(self, frames: Iterable[PythonFrame], roots: Sequence[Path]) -> None:
         """Find the user's files. Where the project has some of them, the others are not the user's.
 
-        ``are_calls`` says that the frames' lines are those of the functions' beginnings. Roots are folders
-        that relative names may count from, the project's first.
+        ``roots`` are folders that relative names may count from, the project's first.
         """
         by_file: dict[str, list[PythonFrame]] = {}
         for frame in frames:
@@ -65,20 +63,21 @@ class UserCode:
             shown = file if path is None else _relative(path, roots[0])
             number = self._add(file, shown)
             if path is not None:
-                self._read(number, path, by_file[file] if are_calls else [])
+                self._read(number, path, by_file[file])
 
     def _add(self, key: str, shown: str) -> int:
         number = self._numbers[key] = len(self.files) + 1
         self.files[number] = shown
         return number
 
-    def _read(self, number: int, path: Path, functions: list[PythonFrame]) -> None:
+    def _read(self, number: int, path: Path, frames: list[PythonFrame]) -> None:
         try:
             source = SourceText.read(path)
         except (OSError, SourceError):
             return
-        lines = LINE_END.split(source.text)
-        if not all(_begins(lines, frame) for frame in functions):
+        lines, tree = len(LINE_END.split(source.text)), parsed(source.text)
+        runs = all(frame.line <= lines for frame in frames)
+        if not runs or (tree is not None and not all(_runs_through(tree, frame) for frame in frames)):
             self.edited.append(self.files[number])
             return
         self.process.sources[number] = RawSource(number, str(path), source.digest, source.text)
@@ -88,26 +87,41 @@ def _find(file: str, roots: Sequence[Path]) -> Path | None:
     """The file of that name in the project, or of a path that ends alike."""
     path = PurePosixPath(file)
     if not path.is_absolute() and ":" not in file:
-        return next((root / path for root in roots if (root / path).is_file()), None)
+        return next((root / path for root in roots if _is_file(root / path)), None)
     for root in roots:
         if path.is_relative_to(PurePosixPath(root.as_posix())):
-            return Path(path) if Path(path).is_file() else None
+            return Path(path) if _is_file(Path(path)) else None
     for length in range(len(path.parts) - 1, LEAST_SUFFIX - 1, -1):
-        suffix = Path(*path.parts[-length:])
-        if (roots[0] / suffix).is_file():
-            return roots[0] / suffix
+        found = roots[0].joinpath(*path.parts[-length:])
+        if _is_file(found):
+            return found
     return None
+
+
+def _is_file(path: Path) -> bool:
+    """Names come from elsewhere: some are too long here, or hold what no name may."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-def _begins(lines: Sequence[str], frame: PythonFrame) -> bool:
-    """Whether a function of that name begins at that line; what has no name of its own may begin anywhere."""
-    if frame.line > len(lines):
-        return False
+def _runs_through(tree: ast.Module, frame: PythonFrame) -> bool:
+    """Whether a function of that name has that line. Frames that are no function of a name may stand
+    anywhere."""
     name = frame.function.rpartition(".")[2]
     if not name.isidentifier():
         return True
-    return any(name in line for line in lines[frame.line - 1 : frame.line - 1 + DECORATED])
+    return any(
+        _first_line(node) <= frame.line <= (node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name
+    )
+
+
+def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

@@ -23,6 +23,7 @@ class Family(enum.Enum):
 
     OPERATOR = enum.auto()
     ANNOTATION = enum.auto()
+    OVERHEAD = enum.auto()
     CALL = enum.auto()
     KERNEL = enum.auto()
     COPY = enum.auto()
@@ -34,6 +35,7 @@ class Family(enum.Enum):
 CATEGORIES: dict[str, Family] = {
     **dict.fromkeys(("cpu_op", "Operator"), Family.OPERATOR),
     "user_annotation": Family.ANNOTATION,
+    "overhead": Family.OVERHEAD,
     **dict.fromkeys(("cuda_runtime", "cuda_driver", "Runtime", "hip_runtime"), Family.CALL),
     **dict.fromkeys(("kernel", "Kernel"), Family.KERNEL),
     **dict.fromkeys(("gpu_memcpy", "Memcpy"), Family.COPY),
@@ -49,6 +51,9 @@ ANNOTATIONS = ("ProfilerStep#", "Optimizer.", "enumerate(DataLoader)#", "Distrib
 _WORK_KINDS = {Family.KERNEL: WorkKind.KERNEL, Family.COPY: WorkKind.COPY, Family.FILL: WorkKind.FILL}
 _NO_ARGS = PlainArgs()
 
+Rejected = tuple[Event, str]
+"""An event that does not fit, and why."""
+
 
 class Columns:
     """Fills a trace."""
@@ -62,26 +67,27 @@ class Columns:
         self._add: dict[Family, Callable[[list[Event]], None]] = {
             Family.OPERATOR: self._operators,
             Family.ANNOTATION: self._annotations,
+            Family.OVERHEAD: self._overheads,
             Family.CALL: self._calls,
             Family.FRAME: self._frames,
             Family.ARROW: self._arrows,
         }
 
-    def add(self, events: Sequence[Event]) -> list[str]:
-        """Take in a piece; returns why each event was malformed that was."""
+    def add(self, events: Sequence[Event]) -> list[Rejected]:
+        """Take in a piece; returns the events that were malformed."""
         sorted_out: dict[str | None, list[Event]] = defaultdict(list)
         for event in events:
             sorted_out[event.cat].append(event)
-        reasons: list[str] = []
+        rejected: list[Rejected] = []
         for category, members in sorted_out.items():
             family = None if category is None else CATEGORIES.get(category)
             if family is not None:
-                reasons += self._add_members(family, members)
+                rejected += self._add_members(family, members)
             elif category is not None:
                 self.others.add(category)
-        return reasons
+        return rejected
 
-    def _add_members(self, family: Family, members: list[Event]) -> list[str]:
+    def _add_members(self, family: Family, members: list[Event]) -> list[Rejected]:
         if family is not Family.ARROW:
             members = [event for event in members if event.ph == "X"]
         if not self._started:
@@ -93,13 +99,13 @@ class Columns:
                 return self._take(Family.ANNOTATION, annotations) + self._take(family, members)
         return self._take(family, members)
 
-    def _take(self, family: Family, members: list[Event]) -> list[str]:
+    def _take(self, family: Family, members: list[Event]) -> list[Rejected]:
         try:
             self._add_rows(family, members)
         except (TypeError, ValueError, OverflowError) as error:
             if len(members) == 1:
-                return [_lacks(members[0]) or str(error)]
-            return [reason for event in members for reason in self._take(family, [event])]
+                return [(members[0], _lacks(members[0]) or str(error))]
+            return [rejected for event in members for rejected in self._take(family, [event])]
         return []
 
     def _begin(self, members: list[Event]) -> None:
@@ -148,6 +154,9 @@ class Columns:
 
     def _annotations(self, events: list[Event]) -> None:
         _extend(self._trace.annotations.span_columns, self._span_rows(events))
+
+    def _overheads(self, events: list[Event]) -> None:
+        _extend(self._trace.overheads.span_columns, self._span_rows(events))
 
     def _calls(self, events: list[Event]) -> None:
         calls = self._trace.calls

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from warplint.profile.trace import NONE, Damage, TraceError
 from warplint.profile.trace_stream import TraceStream
 
-LONGEST_EVENT = 64 << 20
+LONGEST_EVENT = 16 << 20
 """Bytes. Stacks and shapes make events of kilobytes; what has not ended by then never will."""
 
 LARGEST = 1 << 62
@@ -137,77 +137,107 @@ class EventReader:
         """Where the file ends in the middle."""
         self.tail = b""
         """The text from the list's closing bracket on."""
-        self._begun = 0
-        """Where the piece given last begins."""
+        self._piece: _Piece = _Piece([], 0, 0, b"")
+        """The one given last."""
 
     def pieces(self) -> Iterator[Sequence[Event]]:
         """Raises TraceError."""
-        while True:
+        going_on = True
+        while going_on:
             self._stream.fill()
-            self._begun = self._stream.offset
             piece = self._whole_piece()
-            if piece is not None:
-                self.events += len(piece)
-                yield piece
-                continue
-            slow: list[Event] = []
-            going_on = self._single_events(slow)
-            yield slow
-            if not going_on:
-                return
+            if piece is None:
+                piece, going_on = self._single_events()
+            self._piece = piece
+            yield piece.events
 
-    def reject(self, reason: str, offset: int | None = None) -> None:
-        """Count an event as malformed: the one that begins at ``offset``, or one of the piece given last."""
+    def reject(self, event: Event, reason: str) -> None:
+        """Count an event of the piece given last as malformed."""
+        self._reject(reason, None if self.first_malformed else self._piece.place(event))
+
+    def _reject(self, reason: str, place: tuple[int, int] | None) -> None:
+        """``place`` may be left out after the first."""
         self.malformed += 1
-        if self.first_malformed is None:
-            self.first_malformed = Damage(self.events, self._begun if offset is None else offset, reason)
+        if self.first_malformed is None and place is not None:
+            self.first_malformed = Damage(*place, reason)
 
-    def _whole_piece(self) -> Sequence[Event] | None:
+    def _whole_piece(self) -> _Piece | None:
         """All whole events of the buffer; None when they must be read one by one."""
-        gap = self._stream.last_gap()
+        stream = self._stream
+        gap = stream.last_gap()
         if gap is None:
             return None
         end, begin = gap
         # That this parses shows that the piece ends between two events, and not inside one.
-        text = b"[%b]" % self._stream.buffer[:end]
-        piece = next(filter(None, (decode(text) for decode in self._decoders)), None)
-        if piece is not None:
-            self._stream.take(begin)
+        text = b"[%b]" % stream.buffer[:end]
+        events = next(filter(None, (decode(text) for decode in self._decoders)), None)
+        if events is None:
+            return None
+        piece = _Piece(events, self.events, stream.offset, text)
+        self.events += len(events)
+        stream.take(begin)
         return piece
 
-    def _single_events(self, found: list[Event]) -> bool:
-        """Read the buffer's events one by one; False after the last of the trace."""
+    def _single_events(self) -> tuple[_Piece, bool]:
+        """The buffer's events one by one, and whether more follow."""
         stream, position = self._stream, 0
+        piece = _Piece([], self.events, stream.offset, b"")
         while True:
-            position = _BLANKS_AND_COMMAS.match(stream.buffer, position).end()  # type: ignore[union-attr]
+            position = _next_value(stream.buffer, position)
             if stream.buffer.startswith(b"]", position):
                 stream.take(position)
                 self.tail = stream.rest()
-                return False
+                return piece, False
             end = _end_of_value(stream.buffer, position)
             if end is None:
                 stream.take(position)
-                return self._read_on()
+                return piece, self._read_on()
             self.events += 1
+            place = self.events, stream.offset + position
             try:
-                found.append(plain_event(_decoded(stream.buffer[position:end])))
+                piece.add(plain_event(_decoded(stream.buffer[position:end])), place)
             except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-                self.reject(str(error), stream.offset + position)
+                self._reject(str(error), place)
             position = end
 
     def _read_on(self) -> bool:
         """Whether there is more of the event that the buffer ends in."""
         stream = self._stream
         if len(stream.buffer) > LONGEST_EVENT:
-            raise TraceError(f"{self._where()} does not end: it is damaged there, or no trace")
+            raise TraceError(f"event {self.events + 1:,}, at byte {stream.offset:,}, does not end")
         if stream.more():
             return True
-        what = "in the middle of an event" if stream.buffer else "before its list of events does"
-        self.cut = Damage(self.events + 1, stream.offset, what)
+        where = "in the middle of an event" if stream.buffer else "before its list of events does"
+        self.cut = Damage(self.events + 1, stream.offset, stream.ended_by or where)
         return False
 
-    def _where(self) -> str:
-        return f"event {self.events + 1}, at byte {self._stream.offset},"
+
+class _Piece:
+    """Some events that follow each other, and where they stand in the trace."""
+
+    def __init__(self, events: Sequence[Event], before: int, offset: int, text: bytes) -> None:
+        """``before`` events come before them; ``text`` is theirs in brackets, and begins at ``offset``."""
+        self.events = list(events)
+        self._before, self._offset, self._text = before, offset, text
+        self._places: list[tuple[int, int]] = []
+
+    def add(self, event: Event, place: tuple[int, int]) -> None:
+        self.events.append(event)
+        self._places.append(place)
+
+    def place(self, event: Event) -> tuple[int, int]:
+        """Number and offset of one of them."""
+        index = next(index for index, each in enumerate(self.events) if each is event)
+        if self._places:
+            return self._places[index]
+        position = 1
+        for _ in range(index):
+            position = _end_of_value(self._text, _next_value(self._text, position)) or position
+        return self._before + index + 1, self._offset + _next_value(self._text, position) - 1
+
+
+def _next_value(text: bytes, position: int) -> int:
+    return _BLANKS_AND_COMMAS.match(text, position).end()  # type: ignore[union-attr]
 
 
 _BLANKS_AND_COMMAS = re.compile(rb"[\s,]*")

@@ -6,38 +6,58 @@ Formats: kineto ``output_json.cpp``.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from warplint.profile.trace import Trace, TraceError
+from warplint.profile.trace_bytes import CutOff, file_blocks
 from warplint.profile.trace_columns import Columns
 from warplint.profile.trace_events import EventReader
-from warplint.profile.trace_stream import TraceStream, file_blocks
+from warplint.profile.trace_stream import TraceStream
 
 
 def read_trace(path: Path) -> Trace:
-    """Read a trace file, gzipped or not. Raises TraceError when it is no Kineto trace, or cut off."""
-    trace = read_partial_trace(path)
-    if trace.cut is not None:
-        raise TraceError("it is cut off or damaged")
-    return trace
+    """Read a trace file, gzipped or not. Raises TraceError when it is no Kineto trace, or cut off or
+    damaged."""
+    return _whole(read_partial_trace(path))
 
 
 def read_partial_trace(path: Path) -> Trace:
-    """As ``read_trace``, but one that is cut off is read as far as it goes, and says so in ``Trace.cut``."""
+    """As ``read_trace``, but one that is cut off is read as far as it goes, and ``Trace`` says so."""
     return _read(TraceStream(file_blocks(path)))
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """What a trace file says before its events. Raises TraceError."""
-    return _header(TraceStream(file_blocks(path)).header, b"")
+    """What a trace file says before its events; nothing when that is damaged. Raises TraceError."""
+    try:
+        return _header(TraceStream(file_blocks(path)).header, b"")
+    except ValueError:
+        return {}
 
 
 def parse_trace(text: str) -> Trace:
-    """Parse a trace's text. Raises TraceError."""
-    trace = _read(TraceStream(iter([text.encode("utf-8", "replace")])))
+    """Parse a trace's text. Raises TraceError as ``read_trace`` does."""
+    return _whole(_read(TraceStream(iter([text.encode("utf-8", "replace")]))))
+
+
+def line_of(path: Path, offset: int) -> int:
+    """The line, from 1, of a byte of the unpacked text. Raises TraceError."""
+    line, left = 1, offset
+    with suppress(CutOff):
+        for block in file_blocks(path):
+            line += block.count(b"\n", 0, left)
+            left -= len(block)
+            if left <= 0:
+                break
+    return line
+
+
+def _whole(trace: Trace) -> Trace:
     if trace.cut is not None:
         raise TraceError("it is cut off or damaged")
+    if trace.header_damage:
+        raise TraceError(trace.header_damage)
     return trace
 
 
@@ -45,33 +65,37 @@ def _read(stream: TraceStream) -> Trace:
     trace = Trace()
     reader, columns = EventReader(stream), Columns(trace)
     for piece in reader.pieces():
-        for reason in columns.add(piece):
-            reader.reject(reason)
+        for event, reason in columns.add(piece):
+            reader.reject(event, reason)
     trace.events, trace.malformed = reader.events, reader.malformed
     trace.first_malformed, trace.cut = reader.first_malformed, reader.cut
     trace.other_categories = frozenset(columns.others)
-    _read_header(trace, stream.header, reader.tail)
+    try:
+        trace.header = _header(stream.header, reader.tail)
+        _read_header(trace)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        trace.header_damage = f"its header is damaged: {error}"
     return trace
 
 
-def _read_header(trace: Trace, before: bytes, after: bytes) -> None:
-    trace.header = _header(before, after)
-    try:
-        trace.base_ns = int(trace.header.get("baseTimeNanoseconds", 0))
-        for device in trace.header.get("deviceProperties", []):
-            trace.devices[int(device["id"])] = str(device["name"])
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise TraceError("its header is damaged") from None
+def _read_header(trace: Trace) -> None:
+    trace.base_ns = int(trace.header.get("baseTimeNanoseconds", 0))
+    for device in trace.header.get("deviceProperties", []):
+        trace.devices[int(device["id"])] = str(device["name"])
 
 
 def _header(before: bytes, after: bytes) -> dict[str, Any]:
-    """``after`` begins with the closing bracket of the list of events; empty where the trace does not get
-    there."""
+    """``after`` begins with the bracket that closes the list of events; empty where there is none.
+
+    Raises ValueError.
+    """
+    if not before:
+        return {}
     text = before + b'"traceEvents": [' + (after or b"]}")
     try:
         header = json.loads(text.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        raise TraceError("its header is damaged") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(header, dict):
-        raise TraceError("its header is damaged")
+        raise ValueError("it is no object")
     return header

@@ -49,11 +49,11 @@ def find_code(trace: Trace, roots: Sequence[Path]) -> tuple[Detail, UserCode]:
     code = UserCode()
     stacks = _distinct(trace, trace.operators.stack)
     if stacks:
-        code.add_files({frame for text in stacks for frame in parse_stack(text)}, roots, are_calls=False)
+        code.add_files({frame for text in stacks for frame in parse_stack(text)}, roots)
         return (Detail.STACKS if code.files else _without_lines(trace)), code
     callers = {frame for text in _distinct(trace, trace.frames.called_from) if (frame := parse_call(text))}
     functions = {frame for text in _distinct(trace, trace.frames.name) if (frame := parse_frame(text))}
-    code.add_files(functions, roots, are_calls=True)
+    code.add_files(functions, roots)
     if any(code.source(frame.file) for frame in callers):
         return Detail.CALLS, code
     return (Detail.FUNCTIONS if code.files else _without_lines(trace)), code
