@@ -47,6 +47,17 @@ def test_forward_work_is_the_line_of_its_thread() -> None:
     assert case.line(OTHER, 12) == 0
 
 
+def test_without_operators_autograds_threads_work_for_the_line_that_waits_for_them() -> None:
+    trace = TraceBuilder()
+    trace.call("cudaLaunchKernel", 12, 13, 1, AUTOGRAD)
+    case = Case(trace, {MAIN: [(0, 1), (10, 9)], OTHER: [(0, 4)]})
+    assert case.line(AUTOGRAD, 12) == 9
+    assert case.phase(AUTOGRAD, 12) is Phase.BACKWARD
+    assert case.line(OTHER, 12) == 4
+    assert case.phase(OTHER, 12) is Phase.FORWARD
+    assert case.phase(MAIN, 12) is Phase.FORWARD
+
+
 def test_backward_work_follows_the_arrow_even_against_the_number() -> None:
     trace = TraceBuilder()
     trace.op("aten::mm", 10, 20, sequence=1)

@@ -24,10 +24,14 @@ SILENT = 99
 
 
 class Trace:
-    """One trace, from ``start`` to ``stop``, on the calling thread."""
+    """One trace, from ``start`` to ``stop``, on the calling thread.
 
-    def __init__(self) -> None:
+    A light one holds what CUDA did and was asked to, and no CPU operators or markers.
+    """
+
+    def __init__(self, light: bool = False) -> None:
         self._profile: Any = None
+        self._light = light and cuda_in_use()
         self.markers: list[tuple[int, int, int]] = []
         """``(index, before_ns, after_ns)`` around the record of that index in the trace."""
         self.clock: list[tuple[int, int, int]] = []
@@ -40,7 +44,7 @@ class Trace:
 
         settle_device()
         cupti.ask_to_detach()
-        started = profile(activities=_activities(), experimental_config=self._config())
+        started = profile(activities=self._activities(), experimental_config=self._config())
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
         with _without_cycle_warning():
             started.prepare_trace()
@@ -77,6 +81,13 @@ class Trace:
             self._profile.export_chrome_trace(str(part))
         self._profile = None
         part.replace(path)
+
+    def _activities(self) -> list[Any]:
+        from torch.profiler import ProfilerActivity
+
+        if self._light:
+            return [ProfilerActivity.CUDA]
+        return [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda_in_use() else [])]
 
     def _config(self) -> Any:
         from torch._C._profiler import _ExperimentalConfig
@@ -140,15 +151,6 @@ def cuda_in_use() -> bool:
 def may_synchronize() -> bool:
     """False while a CUDA graph is captured, when any waiting call would break it."""
     return not cuda_in_use() or not torch.cuda.is_current_stream_capturing()
-
-
-def _activities() -> list[Any]:
-    from torch.profiler import ProfilerActivity
-
-    activities = [ProfilerActivity.CPU]
-    if cuda_in_use():
-        activities.append(ProfilerActivity.CUDA)
-    return activities
 
 
 @contextlib.contextmanager

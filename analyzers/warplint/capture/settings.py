@@ -31,6 +31,8 @@ class Settings:
     """Open the window after this many steps; None waits until the step time has settled."""
     share: float = DEFAULT_SHARE
     """What further windows may make the capture cost, as a share of the run so far."""
+    light: bool = False
+    """Record the GPU's activity and lines, and no CPU operators."""
     include: list[str] = field(default_factory=list)
     progress: str | None = None
     """The file that stages are told in, if any."""

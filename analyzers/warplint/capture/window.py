@@ -221,7 +221,7 @@ class Window:
                 "no operators and kernels were recorded, only lines and device samples",
             )
             return
-        trace = Trace()
+        trace = Trace(self._around.settings.light)
         try:
             with watch.ours():
                 trace.start()

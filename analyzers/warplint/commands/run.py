@@ -72,6 +72,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         f"(default {100 * DEFAULT_SHARE:g}; 0: never)",
     )
     parser.add_argument(
+        "--light",
+        action="store_true",
+        help="record GPU work and lines but no CPU operators, which slows a launch-bound program less; "
+        "backward work then stands on the line that starts it",
+    )
+    parser.add_argument(
         "--include",
         action="append",
         default=[],
@@ -212,6 +218,7 @@ def _prepare(command: Command, args: argparse.Namespace, held: ExitStack) -> Cap
         seconds=args.seconds,
         after=args.after,
         share=args.budget,
+        light=args.light,
         include=args.include,
     )
     return Capture(folder, manifest, settings)

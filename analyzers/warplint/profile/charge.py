@@ -65,7 +65,7 @@ class Charger:
         own = self._timeline.at(thread, t_ns)
         node = self._node_at(thread, t_ns)
         if node is None:
-            return own
+            return self._timeline.at(self.stepping_thread, t_ns) if self._is_autograd(thread) else own
         # A backward that runs on the calling thread finds that thread on the ``.backward()`` line throughout.
         if own not in (NOWHERE, self._timeline.at(thread, self._trace.operators.start[node])):
             return own
@@ -91,7 +91,12 @@ class Charger:
         optimizer = self._optimizer.get(thread)
         if optimizer is not None and optimizer.contains(t_ns):
             return Phase.OPTIMIZER
-        return Phase.FORWARD if self._node_at(thread, t_ns) is None else Phase.BACKWARD
+        in_backward = self._node_at(thread, t_ns) is not None or self._is_autograd(thread)
+        return Phase.BACKWARD if in_backward else Phase.FORWARD
+
+    def _is_autograd(self, thread: int) -> bool:
+        """Without operators, a thread that ran none of the user's Python is taken for autograd's."""
+        return not len(self._trace.operators) and thread not in self._timeline.threads
 
     def _node_at(self, thread: int, t_ns: int) -> int | None:
         nodes = self._nodes.get(thread)

@@ -59,6 +59,7 @@ class WindowPrice:
         if before and inside and inside > SLOWED * max(before, after or 0.0):
             said.append(
                 f"steps took {inside / before:.1f} times as long inside window {self.window}: "
-                "the capture slows the host, so idle time by launch and host is overstated"
+                "the capture slows the host, so idle time by launch and host is overstated "
+                "(`warplint run --light` slows it less)"
             )
         return said
