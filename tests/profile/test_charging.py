@@ -175,6 +175,7 @@ def test_second_derivative_follows_a_node_made_in_the_first_backward() -> None:
 
 def test_optimizer_phase_by_annotation_of_its_thread() -> None:
     trace = TraceBuilder()
+    trace.op("aten::add", 12, 13)
     trace.annotation("Optimizer.step#AdamW.step", 10, 20)
     trace.annotation("Optimizer.zero_grad#AdamW.zero_grad", 30, 40)
     trace.annotation("enumerate(DataLoader)#_Iter.__next__", 50, 60)

@@ -78,8 +78,8 @@ def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
 @pytest.mark.parametrize(
     ("step_ends", "expected"),
     [
-        ([5, 10, 20, 30, 45], StepRange(10, 30, 2)),
-        ([30, 20, 10], StepRange(10, 30, 2)),
+        ([5, 10, 20, 30, 45], StepRange(10, 30, 2, (10, 20, 30))),
+        ([30, 20, 10], StepRange(10, 30, 2, (10, 20, 30))),
         ([20], StepRange(10, 40, 0)),
         ([], StepRange(10, 40, 0)),
         ([5, 45], StepRange(10, 40, 0)),
