@@ -19,11 +19,12 @@ from warplint.capture.layout import (
     parse_layer_calls,
     parse_lines,
     parse_source,
-    parse_steps,
     parse_step_buckets,
+    parse_steps,
 )
-
-from warplint.profile.raw_steps import RawStepsfrom warplint.profile.raw_layer import RawLayer
+from warplint.profile.raw_compiled import RawCompilation
+from warplint.profile.raw_layer import RawLayer
+from warplint.profile.raw_steps import RawSteps
 
 Readings = list[tuple[int, int, int]]
 """Triples of clock readings, as WINDOW_CLOSE holds them."""
@@ -34,10 +35,10 @@ class WindowClose:
     """What a WINDOW_CLOSE record says; what it leaves out is empty or None."""
 
     t_ns: int
-    trace: str | None
-    main_thread: int | None
     step: int
     """The last that had ended."""
+    trace: str | None
+    main_thread: int | None
     markers: Readings
     """``(name_index, before_ns, after_ns)``."""
     clock: Readings
@@ -51,9 +52,9 @@ class WindowClose:
         trace, main_thread = value.get("trace"), value.get("main_thread")
         return cls(
             t_ns=int(value["t_ns"]),
+            step=int(value.get("step") or 0),
             trace=None if trace is None else str(trace),
             main_thread=None if main_thread is None else int(main_thread),
-            step=int(value.get("step") or 0),
             markers=_readings(value.get("markers") or []),
             clock=_readings(value.get("clock") or []),
             price={str(part): float(seconds) for part, seconds in (value.get("price") or {}).items()},
@@ -70,11 +71,11 @@ class RawWindow:
 
     number: int
     open_ns: int
-    close: WindowClose | None = None
-    lines: dict[int, array[int]] = field(default_factory=dict)
     step: int = 0
     """The last that had ended."""
     step_kind: str = ""
+    close: WindowClose | None = None
+    lines: dict[int, array[int]] = field(default_factory=dict)
     """Native thread id to flat (t_ns, source, line) triples, not necessarily in order; source 0 is none."""
     layers: dict[int, RawLayer] = field(default_factory=dict)
     """By their number in ``layer_calls``, which has numbers that no record explains too."""
@@ -93,9 +94,15 @@ class RawProcess:
     steps: RawSteps = field(default_factory=RawSteps)
     """Of the whole run."""
     windows: list[RawWindow] = field(default_factory=list)
+    compilation: RawCompilation = field(default_factory=RawCompilation)
     notes: list[str] = field(default_factory=list)
     ended: bool = False
     lost_bytes: int = 0
+
+    @property
+    def step_ends_ns(self) -> list[int]:
+        """When the steps ended that are kept one by one, in order."""
+        return self.steps.ends_ns
 
 
 def read_process(path: Path) -> RawProcess:
@@ -103,11 +110,6 @@ def read_process(path: Path) -> RawProcess:
     try:
         reader = RawReader(path)
     except OSError as error:
-    @property
-    def step_ends_ns(self) -> list[int]:
-        """When the steps ended that are kept one by one, in order."""
-        return self.steps.ends_ns
-
         raise LayoutError(f"{path} cannot be read: {error.strerror or error}") from None
     process = RawProcess(path)
     assembly = _Assembly(process)
@@ -135,6 +137,8 @@ class _Assembly:
             Record.CODE: self._add_code,
             Record.WINDOW_OPEN: self._open_window,
             Record.WINDOW_CLOSE: self._close_window,
+            Record.COMPILED_GRAPH: process.compilation.add_graph,
+            Record.COMPILATION: process.compilation.set_events,
             Record.NOTE: self._add_note,
             Record.LAYER: self._add_layer,
             Record.END: self._end,
