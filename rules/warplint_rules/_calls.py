@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from warplint.static.arguments import is_off
+
 if TYPE_CHECKING:
     import libcst as cst
 
@@ -23,11 +25,6 @@ def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
     if len(plain) <= position or any(isinstance(part, ast.Starred) for part in plain):
         return None
     return plain[position]
-
-
-def is_off(argument: ast.expr) -> bool:
-    """Whether an argument is literally ``0``, ``False`` or ``None``."""
-    return isinstance(argument, ast.Constant) and not argument.value
 
 
 def is_set(call: ast.Call, name: str) -> bool:

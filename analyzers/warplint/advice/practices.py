@@ -12,6 +12,7 @@ import enum
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from warplint.static.arguments import is_off
 from warplint.static.blocks import CallSite
 from warplint.static.chunks import Placed
 from warplint.static.facts import Facts
@@ -332,7 +333,7 @@ class Practices:
 
 def _shows(call: ast.Call, sign: Sign, facts: Facts) -> bool:
     keywords = {word.arg: word.value for word in call.keywords if word.arg is not None}
-    if sign.unless_off is not None and _is_off(keywords.get(sign.unless_off)):
+    if sign.unless_off is not None and is_off(keywords.get(sign.unless_off)):
         return False
     if sign.given is None:
         return True
@@ -342,14 +343,10 @@ def _shows(call: ast.Call, sign: Sign, facts: Facts) -> bool:
     return argument is not None and _is(argument, sign.given, facts)
 
 
-def _is_off(argument: ast.expr | None) -> bool:
-    return isinstance(argument, ast.Constant) and not argument.value
-
-
 def _is(argument: ast.expr, given: Given, facts: Facts) -> bool:
     """Whether an argument is what a sign asks for, as far as the text says."""
     if given is Given.ON:
-        return not _is_off(argument)
+        return not is_off(argument)
     if given is Given.ACCELERATOR:
         return not (isinstance(argument, ast.Constant) and argument.value in (None, "cpu"))
     if isinstance(argument, ast.Constant):

@@ -7,6 +7,11 @@ import ast
 from warplint.static.values import Kind, Value
 
 
+def is_off(argument: ast.expr | None) -> bool:
+    """Whether an argument is there and literally ``0``, ``False``, ``None`` or empty."""
+    return isinstance(argument, ast.Constant) and not argument.value
+
+
 class Given:
     """What a call is handed. ``values`` is where the evaluator has put the arguments' values."""
 

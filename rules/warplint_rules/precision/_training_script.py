@@ -13,7 +13,7 @@ from warplint.static.values import Kind, Place
 SCRIPT = r"__name__\s*==\s*[\"']__main__"
 MATRIX_MODELS = r"(?i)transformer|multihead|attention|bert|gpt|llama|\bvit|from_pretrained"
 """Models that spend their time in matrix products. cuDNN's convolutions use TF32 by default."""
-GRAPHS = r"torch_geometric|\bdgl\b|(?i:graph|\bgat\b)"
+GRAPHS = r"(?i)torch_geometric|\bdgl\b|graph|\bgat\b"
 """Attention over graphs is gathering and scattering, and its matrices are small."""
 CHOSEN = (
     r"(?i)autocast|tf32|matmul_precision|fp32_precision|gradscaler|bfloat16|float16|\bhalf\b|mixed_?precision"

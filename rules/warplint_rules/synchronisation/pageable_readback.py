@@ -3,10 +3,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from warplint.static.arguments import is_off
 from warplint.static.facts import Facts
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Place
-from warplint_rules._calls import argument, is_off
+from warplint_rules._calls import argument
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting
 
