@@ -25,13 +25,22 @@ def test_statistics_count_findings_and_time(warplint: CommandLine) -> None:
     done = warplint("check", "--statistics")
     assert done.returncode == 1
     head, *rows = [line.split() for line in done.stdout.splitlines()]
-    assert head == ["findings", "fixable", "time", "(ms)", "rule"]
-    assert (rows[0][:2], rows[0][3:]) == (["2", "2"], ["WL101", "host-tensor-in-hot-code"])
-    assert (rows[1][:2], rows[1][3:]) == (["1", "0"], ["WL001", "unparsable-source"])
+    assert head == ["findings", "fixable", "unsafe", "time", "(ms)", "rule"]
+    assert (rows[0][:3], rows[0][4:]) == (["2", "1", "1"], ["WL101", "host-tensor-in-hot-code"])
+    assert (rows[1][:3], rows[1][4:]) == (["1", "0", "0"], ["WL001", "unparsable-source"])
     counts = json.loads(warplint("check", "--statistics", "--format", "json").stdout)
     found = next(count for count in counts if count["code"] == "WL101")
-    assert (found["findings"], found["fixable"]) == (2, 2)
+    assert (found["findings"], found["fixable"], found["unsafe"]) == (2, 1, 1)
     assert 0 < found["seconds"] < 10
+
+
+def test_statistics_do_not_time_what_is_off(warplint: CommandLine) -> None:
+    # Rules that are off run where a comment might silence them.
+    warplint.write("a.py", SAFE + "\n\nlimit = 3  # warplint: ignore[WL201]\n")
+    counts = json.loads(
+        warplint("check", "--statistics", "--format", "json", "--select", "WL101", "--isolated").stdout
+    )
+    assert [count["code"] for count in counts] == ["WL101"]
 
 
 def test_statistics_measure_on_every_core_and_never_from_the_cache(warplint: CommandLine) -> None:

@@ -116,6 +116,7 @@ def test_somebody_elses_broken_file_is_not_our_business(tmp_path: Path) -> None:
         ("[tool.warplint.severity]\nWL1 = 3\n", "not a table with an integer in it"),
         ("[tool.warplint]\npreview = 1979-05-27\n", "not a date or time"),
         ("[tool]\nwarplint = 3\n", "tool.warplint must be a table, not an integer"),
+        ("tool = 3  # for warplint\n", "tool must be a table, not an integer"),
         ("[tool.warplint]\nselect = [\n", "is not valid TOML"),
     ],
 )

@@ -114,6 +114,19 @@ def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
     (item,) = find_files([tmp_path], Configs())
     assert isinstance(item, Unreadable)
     assert (item.path.name, item.reason) == ("pipe.py", "neither a file nor a folder")
+    (named,) = find_files([tmp_path / "pipe"], Configs())
+    assert isinstance(named, Unreadable) and named.reason == "neither a file nor a folder"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no paths of open files")
+def test_an_open_pipe_of_the_shell_is_read(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        (item,) = find_files([Path(f"/dev/fd/{reading}")], Configs())
+        assert isinstance(item, Target)
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_very_deep_folders(tmp_path: Path) -> None:

@@ -178,7 +178,8 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     checked = engine.report(read.code)
     result = _result(engine, read, checked)
     if work.timed:
-        return replace(result, rule_seconds=tuple(engine.rule_seconds.items()))
+        spent = tuple(item for item in engine.rule_seconds.items() if engine.is_on(item[0]))
+        return replace(result, rule_seconds=spent)
     return _kept(result, target, data, work, engine.digests(checked))
 
 

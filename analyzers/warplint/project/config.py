@@ -307,7 +307,9 @@ def _document(data: bytes, origin: Path | str) -> dict[str, Any]:
 
 def _table(document: dict[str, Any], file: Path) -> dict[str, Any] | None:
     tool = document.get("tool", {})
-    table = tool.get("warplint") if isinstance(tool, dict) else None
+    if not isinstance(tool, dict):
+        raise ConfigError(f"{file}: tool must be a table, not {_type_name(tool)}")
+    table = tool.get("warplint")
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{file}: {TABLE} must be a table, not {_type_name(table)}")
     return table

@@ -210,17 +210,23 @@ class Engine:
         source = analysis.source
         selection = self.config.selection_for(source.path)
         suppressions = self._suppressions(source)
+        codes = {finding.code for finding in analysis.findings}
+        reports = {code for code in codes if self._reports(code, selection)}
         reported = [
             finding
             for finding in analysis.findings
-            if self._reports(finding.code, selection)
+            if finding.code in reports
             and not suppressions.hide(finding.code, source.position(finding.span.start).line)
         ]
         reported += _broken(analysis, selection)
         if self._reports_unused and selection.enabled(UNUSED_SUPPRESSION.code):
             reported += map(_as_finding, self._unused(analysis, suppressions))
-        reported.sort(key=lambda finding: (finding.span, finding.code))
+        reported.sort(key=lambda finding: (finding.span.start, finding.span.end, finding.code))
         return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
+
+    def is_on(self, code: str) -> bool:
+        """Whether a rule is on where no pattern of paths says otherwise; others run for comments' sake."""
+        return self._reports(code, self.config.selection)
 
     def _reports(self, code: str, selection: Selection) -> bool:
         """Whether findings of a rule are reported, where no comment silences them."""

@@ -17,6 +17,10 @@ SUFFIXES = (".py", ".pyi", ".pyw", ".ipynb")
 EDITOR_LOCK = ".#"
 """Emacs marks a file being edited with a dangling link of its name after this."""
 
+NO_FILE = "neither a file nor a folder"
+_OPEN_FILES = (("/", "dev"), ("/", "proc"))
+"""Beginnings of the paths by which a process is handed files that are open already."""
+
 VENV_MARKER = "pyvenv.cfg"
 """A folder with this file in it is a virtual environment, whatever its name."""
 
@@ -104,11 +108,18 @@ def find_files(
         if force_exclude and left_out(absolute, is_folder, config, ignored):
             continue
         real = absolute.resolve()
-        found = _walk(absolute, real, configs, ignored) if is_folder else [(real, Target(absolute, config))]
+        found = _walk(absolute, real, configs, ignored) if is_folder else [(real, _named(absolute, config))]
         for identity, item in found:
             if identity not in seen:
                 seen.add(identity)
                 yield item
+
+
+def _named(path: Path, config: Config) -> Target | Unreadable:
+    """A named path that is no folder. A shell's pipe (``<(…)``) has a writer; another may have none."""
+    if path.is_fifo() and path.parts[:2] not in _OPEN_FILES:
+        return Unreadable(path, NO_FILE, config)
+    return Target(path, config)
 
 
 def left_out(path: Path, is_folder: bool, config: Config, ignored: Gitignores) -> bool:
@@ -177,5 +188,5 @@ def _classify(entry: os.DirEntry[str], folder: Path, real: Path, config: Config)
         return None
     if not real_path.is_file():
         # Reading a named pipe would wait for whoever writes to it.
-        return real_path, Unreadable(path, "neither a file nor a folder", config)
+        return real_path, Unreadable(path, NO_FILE, config)
     return real_path, Target(path, config)

@@ -20,6 +20,9 @@ class RuleCount:
     name: str = ""
     findings: int = 0
     fixable: int = 0
+    """Findings with a safe fix: what ``--fix`` alone writes."""
+    unsafe: int = 0
+    """Findings with a fix that ``--unsafe-fixes`` asks for."""
     seconds: float = 0.0
 
 
@@ -31,7 +34,8 @@ def counted(results: Iterable[FileResult]) -> list[RuleCount]:
         for finding in result.findings:
             count = counts[finding.code]
             count.findings += 1
-            count.fixable += finding.fix is not Applicability.NONE
+            count.fixable += finding.fix is Applicability.SAFE
+            count.unsafe += finding.fix is Applicability.UNSAFE
         for code, spent in result.rule_seconds:
             seconds[code] += spent
     for code in {*counts, *seconds}:
@@ -42,9 +46,9 @@ def counted(results: Iterable[FileResult]) -> list[RuleCount]:
 
 def table(counts: Iterable[RuleCount]) -> Iterator[str]:
     """A line with its end for each rule."""
-    yield "findings  fixable  time (ms)  rule\n"
+    yield "findings  fixable  unsafe  time (ms)  rule\n"
     for count in counts:
-        figures = f"{count.findings:8}  {count.fixable:7}  {count.seconds * 1000:9.1f}"
+        figures = f"{count.findings:8}  {count.fixable:7}  {count.unsafe:6}  {count.seconds * 1000:9.1f}"
         yield f"{figures}  {count.code} {count.name}\n"
 
 
@@ -56,6 +60,7 @@ def as_json(counts: Iterable[RuleCount]) -> str:
             "name": count.name,
             "findings": count.findings,
             "fixable": count.fixable,
+            "unsafe": count.unsafe,
             "seconds": round(count.seconds, 6),
         }
         for count in counts
