@@ -5,6 +5,10 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from warplint.source.text import SourceText
 
 # Beyond this many pairs of lines, what stands between two anchors counts as rewritten: difflib is quadratic,
 # and an editor asks at every keystroke.
@@ -27,6 +31,37 @@ def moved_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
     shift = len(new) - len(old)
     moved.update((line, line + shift) for line in range(len(old) - end + 1, len(old) + 1))
     return moved
+
+
+class MovedLines:
+    """Where the lines of one text stand in another, as ``moved_lines`` says it of lists of them.
+
+    Only what is around the place where they differ is looked at.
+    """
+
+    def __init__(self, old: SourceText, new: SourceText) -> None:
+        same = common_start(old.text, new.text)
+        same_at_end = common_end(old.text, new.text, same)
+        self.start = same
+        """How far the texts are the same."""
+        self.end = len(old.text) - same_at_end
+        """From where on the old one is the same as the end of the new one."""
+        self.shift = len(new.text) - len(old.text)
+        first = bisect.bisect_right(old.line_starts, same) - 1
+        old_last = bisect.bisect_right(old.line_starts, self.end)
+        new_last = bisect.bisect_right(new.line_starts, self.end + self.shift)
+        self._first, self._last, self._lines = first, old_last, new_last - old_last
+        between = moved_lines(
+            [old.line(number) for number in range(first + 1, old_last + 1)],
+            [new.line(number) for number in range(first + 1, new_last + 1)],
+        )
+        self._between = {line + first: there + first for line, there in between.items()}
+
+    def get(self, line: int) -> int | None:
+        """The number in the new text of a line of the old one, from 1; None where it changed."""
+        if line <= self._first:
+            return line
+        return line + self._lines if line > self._last else self._between.get(line)
 
 
 def common_start(old: str, new: str) -> int:

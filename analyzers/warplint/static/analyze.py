@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from warplint.source.diffs import moved_lines
+from warplint.source.diffs import MovedLines
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
@@ -184,18 +184,16 @@ class _Run:
             return False
 
     def result(self) -> Analysis:
-        findings: set[Finding] = set()
         sites: dict[Finding, Site] = {}
         for placed in self._index.chunks:
             for finding, rule, node in self._chunk_findings(placed):
-                findings.add(finding)
                 sites[finding] = Site(rule, node, self._facts)
         deep = [Broken(Span(placed.start, placed.start), TOO_DEEP) for placed in self._too_deep]
         broken = sorted([*_broken(self._source, self._chunks), *deep], key=lambda part: part.span)
-        findings.update(self._kept())
+        findings = {*sites, *self._kept()}
         return Analysis(
             self._source,
-            tuple(sorted(findings, key=lambda finding: (finding.span, finding.code, finding.message))),
+            tuple(sorted(findings, key=_order)),
             tuple(broken),
             sites,
             tuple(self._chunks),
@@ -309,13 +307,27 @@ class _Run:
         if self._previous is None or not spans or not self._previous.findings:
             return []
         before = self._previous.source
-        lines = moved_lines(before.lines(), self._source.lines())
+        lines = MovedLines(before, self._source)
         kept = []
         for finding in self._previous.findings:
+            start = finding.span.start
+            if finding.span.end <= lines.start or start >= lines.end:
+                # It stands where it stood, or moves with the rest: mostly not among what does not parse.
+                start += lines.shift if start >= lines.end else 0
+                if not _is_in(start, spans):
+                    continue
             moved = _on_moved_lines(finding, before, self._source, lines)
-            if moved is not None and any(span.start <= moved.span.start < span.end for span in spans):
+            if moved is not None and _is_in(moved.span.start, spans):
                 kept.append(moved)
         return kept
+
+
+def _order(finding: Finding) -> tuple[int, int, str, str]:
+    return finding.span.start, finding.span.end, finding.code, finding.message
+
+
+def _is_in(place: int, spans: Sequence[Span]) -> bool:
+    return any(span.start <= place < span.end for span in spans)
 
 
 def _within(finding: Finding, start: int, end: int) -> bool:
@@ -346,7 +358,7 @@ def _placed_at(finding: Finding, span: Span, related: tuple[Related, ...], fix: 
 
 
 def _on_moved_lines(
-    finding: Finding, before: SourceText, now: SourceText, lines: Mapping[int, int]
+    finding: Finding, before: SourceText, now: SourceText, lines: MovedLines
 ) -> Finding | None:
     """The finding where its lines stand now, without a fix; None if one of its lines changed."""
     first = before.position(finding.span.start)

@@ -18,6 +18,7 @@ from itertools import pairwise
 from warplint.source.diffs import common_end, common_start
 from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
+from warplint.static.mention import mentions
 from warplint.static.outline import Outline
 from warplint.static.tree import parents_of
 
@@ -215,7 +216,7 @@ class Chunk:
     def mentions(self, pattern: str) -> bool:
         """Whether a pattern is found in the text, which is searched once."""
         if pattern not in self._mentioned:
-            self._mentioned[pattern] = re.search(pattern, self.text) is not None
+            self._mentioned[pattern] = mentions(pattern, self.text)
         return self._mentioned[pattern]
 
     @cached_property

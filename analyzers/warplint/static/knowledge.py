@@ -92,11 +92,11 @@ class Knowledge(Asking):
     def changed(self, facts: Answers, revision: Revision) -> frozenset[Question]:
         """Those of an earlier version's facts that are no longer so, or are about what is gone."""
         gone = revision.gone_parts
+        doubtful = revision.doubtful(facts)
         return frozenset(
             question
-            for question, answer in facts.items()
-            if not gone.isdisjoint(question[1])
-            or (revision.may_change(question) and self.again(question) != answer)
+            for question in doubtful
+            if not gone.isdisjoint(question[1]) or self.again(question) != facts[question]
         )
 
     # Functions, classes, names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -133,13 +133,25 @@ class Revision:
                 found.add(function)
         return frozenset(found)
 
-    def may_change(self, question: Question) -> bool:
-        """Whether the answer to a fact that was stated of the first version may be another in the second."""
-        kind, arguments = question
-        if self.is_unread and kind != "mentions":
-            return False
-        may = _MAY_CHANGE.get(kind)
-        return may is None or not self.is_small or may(self, *arguments)
+    def doubtful(self, facts: Iterable[Question]) -> list[Question]:
+        """Those of the first version's facts that may be answered otherwise in the second, or that are about
+        what is gone."""
+        if self.is_unread:
+            return [
+                question
+                for question in facts
+                if question[0] == "mentions" and _mentions_may_change(self, *question[1])
+            ]
+        if not self.is_small:
+            return list(facts)
+        gone, checks = self.gone_parts, _MAY_CHANGE
+        found = []
+        for question in facts:
+            kind, arguments = question
+            may_change = checks.get(kind)
+            if may_change is None or not gone.isdisjoint(arguments) or may_change(self, *arguments):
+                found.append(question)
+        return found
 
     @property
     def outlines(self) -> Iterator[Outline]:
@@ -205,7 +217,7 @@ def _is_computed_may_change(revision: Revision, attribute: str) -> bool:
     return any(attribute in owner.computed for outline in revision.outlines for owner in outline.classes)
 
 
-def _mentions_may_change(revision: Revision, pattern: str) -> bool:
+def _mentions_may_change(revision: Revision, pattern: Any) -> bool:
     return any(chunk.mentions(pattern) for chunk in (*revision.gone, *revision.come))
 
 

@@ -1,0 +1,62 @@
+"""Whether a pattern is found in a text: quick for those of many words, of which most texts have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+ANY_CASE = "(?i)"
+_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+"""An escape, a set of characters, or a character."""
+_OPTIONAL = frozenset("?*{")
+
+
+def mentions(pattern: str, text: str) -> bool:
+    """The same as ``re.search(pattern, text) is not None``.
+
+    Python tries each alternative at each character. It finds a word at once, and so each alternative is tried
+    only where the longest word in it is found.
+    """
+    lowered = text.lower()
+    return any(
+        word in lowered and alternative.search(text) is not None
+        for word, alternative in _alternatives(pattern)
+    )
+
+
+@lru_cache(maxsize=256)
+def _alternatives(pattern: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Each alternative of a pattern with the longest word that it cannot do without, in lower case."""
+    flag = ANY_CASE if pattern.startswith(ANY_CASE) else ""
+    return tuple(
+        (max(_words(parts), key=len, default=""), re.compile(flag + "".join(parts)))
+        for parts in _split(_PART.findall(pattern.removeprefix(ANY_CASE)))
+    )
+
+
+def _split(parts: list[str]) -> Iterator[list[str]]:
+    current: list[str] = []
+    depth = 0
+    for part in parts:
+        depth += (part == "(") - (part == ")")
+        if part == "|" and not depth:
+            yield current
+            current = []
+        else:
+            current.append(part)
+    yield current
+
+
+def _words(parts: list[str]) -> Iterator[str]:
+    """Runs of characters that stand for themselves, in no group."""
+    word = ""
+    depth = 0
+    for part, following in zip(parts, [*parts[1:], ""], strict=False):
+        depth += (part == "(") - (part == ")")
+        if depth or not (part.isalnum() or part == "_") or following in _OPTIONAL:
+            yield word
+            word = ""
+        else:
+            word += part.lower()
+    yield word
