@@ -46,7 +46,8 @@ def _of_new(call: ast.Call, facts: Facts) -> str | None:
     device = call.args[0] if call.args else keyword(call, "device_type")
     if device is None:
         return "needs `device_type`: it raises a TypeError"
-    if isinstance(device, ast.Constant) and isinstance(device.value, bool):
+    is_literal = isinstance(device, ast.Constant) and not isinstance(device.value, str)
+    if is_literal or facts.value(device).kind is Kind.DTYPE:
         return "takes the device type first: it raises a ValueError"
     made = facts.value(device).origin or device
     if isinstance(made, ast.Call) and facts.qualified(made.func) == "torch.device":

@@ -64,7 +64,7 @@ def train(model, loader, optimizer):
 """,
         ),
         Example(
-            "No device, a flag or a device object where its type is wanted.",
+            "No device, a flag, an element type or a device object where the device's type is wanted.",
             """\
 import torch
 from torch.amp import GradScaler, autocast
@@ -76,6 +76,8 @@ def forward(model, x):
     with «autocast()»:
         x = model(x)
     with «autocast(True)»:
+        x = model(x)
+    with «torch.amp.autocast(torch.float16)»:
         x = model(x)
     with «torch.autocast(device)»:
         x = model(x)
