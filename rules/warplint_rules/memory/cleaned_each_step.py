@@ -173,9 +173,10 @@ def train(model, environment, optimizer):
     )
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
-        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        collects = node.func.attr == "collect"
-        if node.args or node.keywords or not (collects or HOLDERS.fullmatch(last_name(node.func.value))):
+        assert isinstance(node, ast.Call)
+        collects = facts.qualified(node.func) == "gc.collect"
+        holder = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        if node.args or node.keywords or not (collects or HOLDERS.fullmatch(holder)):
             return None
         if not runs_each_step(node, facts) or measures_memory(node, facts):
             return None

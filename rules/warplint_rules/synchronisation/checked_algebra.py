@@ -162,7 +162,7 @@ class Camera(nn.Module):
         subject = operand(node, facts)
         if subject is None or not facts.value(subject).on_accelerator:
             return None
-        name = last_name(node)
+        name = (facts.qualified(node.func) or last_name(node)).rpartition(".")[2]
         unchecked = CHECKED[name]
         advice = (
             f"`torch.linalg.{unchecked}` does not check, and does not wait."

@@ -124,7 +124,7 @@ class Present(nn.Module):
         subject = operand(node, facts)
         if subject is None or not facts.value(subject).on_accelerator or goes_to_the_host(node, facts):
             return None
-        name = last_name(node)
+        name = (facts.qualified(node.func) or last_name(node)).rpartition(".")[2]
         if name == "histc" and argument(node, position_after(node, subject, 3), "max") is not None:
             return None
         wait = COUNTED[name]
