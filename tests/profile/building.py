@@ -119,6 +119,8 @@ class CaptureBuilder:
     window: tuple[float, float] = (0, 1000)
     window_steps: tuple[int, int] | None = None
     """The last steps that had ended at its ends; None where it holds all that is written with it."""
+    compiled: list[tuple[Record, dict[str, Any]]] = field(default_factory=list)
+    """What a raw file says of torch.compile."""
     process: dict[str, Any] = field(default_factory=lambda: {"rank": 0, "pid": 1, "torch": "2.13.0"})
 
     def write(self, folder: Path) -> Path:
@@ -127,6 +129,8 @@ class CaptureBuilder:
         writer = RawWriter(folder / raw_name(0, 1))
         self.write_head(writer)
         self.write_window(writer, folder)
+        for record, value in self.compiled:
+            writer.write_json(record, value)
         writer.write_json(Record.END, {"t_ns": host_ns(self.window[1]), "reason": "exit"})
         writer.close()
         return folder

@@ -167,6 +167,7 @@ def test_json_figures(project: Path) -> None:
         "idle_us": {"copy": 200, "host": 400},
         "cpu_us": 2000,
         "share": 0.1,
+        "fused_us": 0,
         "kernels": [{"name": "Memcpy HtoD (Pageable -> Device)", "us": 1400, "count": 2}],
     }
 

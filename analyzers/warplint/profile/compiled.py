@@ -4,8 +4,8 @@ Every call of a compiled graph stands in the trace under the graph's key, ``## C
 (an operator up to torch 2.12, an annotation after), on the thread that makes it: autograd's in the backward
 pass. What it launches is put beside what Inductor generated, in order:
 
-1. kernels that Inductor wrote keep their name on the GPU; operators that it calls (``extern_kernels.mm``) keep
-   theirs in the trace. Of each name, the n-th launch is the n-th of the generated code, if there are as many;
+1. kernels that Inductor wrote keep their name on the GPU; operators that it calls (``extern_kernels.mm``)
+   keep theirs in the trace. Of each name, the n-th launch is the n-th in the code, if there are as many;
 2. what is left lies between two that are known, and belongs to what was generated between them: in a replayed
    CUDA graph, whose records name no operators, these are the calls of libraries.
 """
@@ -165,7 +165,7 @@ class _GraphCalls:
         return found
 
     def _launches(self, span: int, calls: list[int], operators: ThreadNesting | None) -> Iterator[_Launch]:
-        """The calls of a span; what one operator started is one launch, each kernel of a CUDA graph is one."""
+        """The calls of a span. What one operator started is one launch; of a CUDA graph, each kernel is."""
         pending: list[int] = []
         last: int | None = None
         replays = any(self._replays(call) for call in calls)

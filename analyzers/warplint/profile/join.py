@@ -14,6 +14,8 @@ from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile import notes
 from warplint.profile.charge import Charger
 from warplint.profile.clock import ClockError
+from warplint.profile.compilation import graph_breaks, recompilations
+from warplint.profile.compiled import CompiledLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
@@ -134,6 +136,9 @@ class _ProcessJoin:
             },
             notes=self.said,
             windows=self.prices,
+            fused=whole.fused.shares(),
+            graph_breaks=graph_breaks(self.process.compilation.graph_breaks, self.manifest.root),
+            recompilations=recompilations(self.process.compilation.recompilations, self.manifest.root),
             layers=whole.named.layers.costs(self.manifest.root),
             kernel_groups=whole.named.groups.groups(whole.wall_ns),
             tiny_copies=whole.named.copies.many(whole.steps),
@@ -179,7 +184,9 @@ class _ProcessJoin:
             tally.named.layers = layers.tally(steps.begin_ns, steps.end_ns)
             return _JoinedWindow(window, trace, tally)
         charger = Charger(trace, timeline, thread)
-        return _JoinedWindow(window, trace, tally_device(trace, timeline, charger, steps, self._key, layers))
+        compiled = CompiledLines(trace, self.process.compilation.graphs, self.places)
+        tally = tally_device(trace, timeline, charger, steps, self._key, layers, compiled)
+        return _JoinedWindow(window, trace, tally)
 
     def _trace(self, window: int, close: WindowClose) -> Trace | None:
         if close.trace is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.fused import FusedShare
 from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
@@ -49,7 +51,8 @@ class LineCost:
     ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase. ``cpu_us`` is wall time the stepping
     thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
     busy plus idle on a GPU, ``cpu_us`` without one. ``kernels`` are by falling time, copies and fills among
-    them. Every key: docs/show-json.md.
+    them. ``fused_us`` is the part of ``gpu_us`` that is this line's even share of kernels it is fused in with
+    others. Every key: docs/show-json.md.
     """
 
     file: str
@@ -66,6 +69,7 @@ class LineCost:
     idle_us: dict[IdleCause, float] = field(default_factory=dict)
     cpu_us: float = 0.0
     share: float = 0.0
+    fused_us: float = 0.0
     kernels: list[KernelCost] = field(default_factory=list)
 
     @property
@@ -139,3 +143,6 @@ class Profile:
     tiny_copies: list[TinyCopies] = field(default_factory=list)
     steps: list[StepPoint] = field(default_factory=list)
     change_points: list[ChangePoint] = field(default_factory=list)
+    fused: list[FusedShare] = field(default_factory=list)
+    graph_breaks: list[GraphBreak] = field(default_factory=list)
+    recompilations: list[Recompilation] = field(default_factory=list)

@@ -61,6 +61,11 @@ def doubts(found: Doubts) -> list[str]:
         (found.work_without_launch, "kernels or copies have no launch, and so no line"),
         (found.work_before_launch, "kernels or copies begin before their launch by the GPU's clock"),
         (found.malformed_events, "events of the trace were malformed and are left out"),
+        (
+            found.unknown_compiled,
+            "kernels or copies of compiled graphs are on the line that called their graph: "
+            "what Inductor generated does not account for them",
+        ),
     ]
     sentences = [f"{count} {what}" for count, what in said if count]
     if len(found.devices) > 1:

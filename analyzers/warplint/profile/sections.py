@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.fused import FusedShare
 from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
@@ -21,6 +23,9 @@ SECTIONS: dict[str, type[Any]] = {
     "tiny_copies": TinyCopies,
     "steps": StepPoint,
     "change_points": ChangePoint,
+    "fused": FusedShare,
+    "graph_breaks": GraphBreak,
+    "recompilations": Recompilation,
 }
 """Name of a section to the type of its records."""
 

@@ -6,8 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field, fields
 
 from warplint.profile.charge import Phase
-from warplint.profile.named_work import NamedWork
+from warplint.profile.fused import FusedTally
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Totals
+from warplint.profile.named_work import NamedWork
 
 LineKey = tuple[str, int]
 """File and line, as in ``LineCost``."""
@@ -28,6 +29,7 @@ class LineTally:
     cpu_ns: int = 0
     kernel_ns: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     kernel_counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    fused_ns: int = 0
 
     def add(self, other: LineTally) -> None:
         for each in fields(self):
@@ -63,6 +65,7 @@ class LineTally:
             idle_us={cause: self.idle_ns[cause] / 1000 for cause in IdleCause if self.idle_ns.get(cause)},
             cpu_us=self.cpu_ns / 1000,
             share=part_ns / wall_ns if wall_ns else 0.0,
+            fused_us=self.fused_ns / 1000,
             kernels=kernels,
         )
 
@@ -77,6 +80,8 @@ class Doubts:
     work_before_launch: int = 0
     """Work that by its times began before it was launched: the GPU's clock is off."""
     malformed_events: int = 0
+    unknown_compiled: int = 0
+    """Work of compiled graphs that the recorded kernels do not account for: on its region's call line."""
     devices: set[int] = field(default_factory=set)
 
     def add(self, other: Doubts) -> None:
@@ -84,6 +89,7 @@ class Doubts:
         self.work_without_launch += other.work_without_launch
         self.work_before_launch += other.work_before_launch
         self.malformed_events += other.malformed_events
+        self.unknown_compiled += other.unknown_compiled
         self.devices |= other.devices
 
 
@@ -97,6 +103,7 @@ class Tally:
     kernel_ns: int = 0
     lines: dict[LineKey | None, LineTally] = field(default_factory=lambda: defaultdict(LineTally))
     doubts: Doubts = field(default_factory=Doubts)
+    fused: FusedTally = field(default_factory=FusedTally)
     named: NamedWork = field(default_factory=NamedWork)
 
     def add(self, other: Tally) -> None:
@@ -105,6 +112,7 @@ class Tally:
         self.kernels += other.kernels
         self.kernel_ns += other.kernel_ns
         self.doubts.add(other.doubts)
+        self.fused.add(other.fused)
         self.named.add(other.named)
         for key, line in other.lines.items():
             self.lines[key].add(line)

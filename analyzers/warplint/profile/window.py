@@ -7,9 +7,11 @@ from collections.abc import Callable
 from warplint.profile.busy import share_busy
 from warplint.profile.calls import CallKind, is_transfer, numbers_of_kind
 from warplint.profile.charge import Charger, Phase
+from warplint.profile.compiled import CompiledLines
 from warplint.profile.idle import charge_idle
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.named_work import named_work
+from warplint.profile.owners import Owner, Owners
 from warplint.profile.steps import StepRange
 from warplint.profile.tally import LineKey, LineTally, Tally
 from warplint.profile.timeline import NOWHERE, Timeline
@@ -39,6 +41,7 @@ def tally_device(
     steps: StepRange,
     key_of: KeyOf,
     layers: LayerTimeline | None = None,
+    compiled: CompiledLines | None = None,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
@@ -47,13 +50,14 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    costs = _WindowCosts(trace, charger, steps, lambda place: tally.lines[key_of(place)], tally)
+    costs = _WindowCosts(trace, charger, steps, key_of, tally, compiled)
     costs.add_calls()
     costs.add_work()
-    work = zip(trace.work.start, trace.work.end, costs.work_places, strict=True)
+    work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
     busy = share_busy(work, steps.begin_ns, steps.end_ns)
-    for place, busy_ns in busy.by_owner.items():
-        tally.lines[key_of(place)].busy_ns += busy_ns
+    for owner, busy_ns in busy.by_owner.items():
+        for place, part_ns in costs.owners.divide(owner, busy_ns):
+            tally.lines[key_of(place)].busy_ns += part_ns
     for place, causes in charge_idle(busy.gaps, trace, timeline, charger).items():
         for cause, idle_ns in causes.items():
             tally.lines[key_of(place)].idle_ns[cause] += idle_ns
@@ -69,23 +73,27 @@ class _WindowCosts:
         trace: Trace,
         charger: Charger,
         steps: StepRange,
-        line_of: Callable[[int], LineTally],
+        key_of: KeyOf,
         tally: Tally,
+        compiled: CompiledLines | None,
     ) -> None:
-        self.trace, self.charger, self.steps, self.line_of, self.tally = trace, charger, steps, line_of, tally
+        self.trace, self.charger, self.steps, self.key_of, self.tally = trace, charger, steps, key_of, tally
+        self.compiled = compiled
+        self.owners = Owners()
         self.transfers = [is_transfer(text) for text in trace.names.texts]
         self.call_of = {correlation: call for call, correlation in enumerate(trace.calls.correlation)}
         self.started = set(trace.work.correlation)
         # Work and calls that both lack a correlation have nothing to do with each other.
         self.call_of.pop(NONE, None)
         self.started.discard(NONE)
-        self.work_places: list[int] = []
-        """The place of each piece of GPU work, in the trace's order."""
+        self.work_owners: list[Owner] = []
+        """Who owns each piece of GPU work, in the trace's order."""
         self._call_places: dict[int, int] = {}
 
     def add_calls(self) -> None:
         calls, doubts, texts = self.trace.calls, self.tally.doubts, self.trace.names.texts
         doubts.malformed_events += self.trace.malformed
+        doubts.unknown_compiled += 0 if self.compiled is None else self.compiled.unknown
         launching, waiting = (numbers_of_kind(texts, kind) for kind in (CallKind.LAUNCH, CallKind.WAIT))
         known = numbers_of_kind(texts, ~CallKind.OTHER)
         for call, name in enumerate(calls.name):
@@ -104,21 +112,19 @@ class _WindowCosts:
     def add_work(self) -> None:
         for index in range(len(self.trace.work)):
             call = self.call_of.get(self.trace.work.correlation[index])
-            place = NOWHERE if call is None else self.place_of_call(call)
-            self.work_places.append(place)
-            self._add_one(index, call, place)
+            owner = self._owner(index, call)
+            self.work_owners.append(owner)
+            self._add_one(index, call, owner)
 
-    def _add_one(self, index: int, call: int | None, place: int) -> None:
+    def _add_one(self, index: int, call: int | None, owner: Owner) -> None:
         work, calls, tally = self.trace.work, self.trace.calls, self.tally
         start = work.start[index] if call is None else calls.start[call]
         if not self.steps.holds(start):
             return
-        line, length = self.line_of(place), work.end[index] - work.start[index]
+        length = work.end[index] - work.start[index]
         name = self.trace.text(work.name[index])
         phase = Phase.FORWARD if call is None else self.charger.phase(calls.thread[call], start)
-        line.gpu_ns[phase] += length
-        line.kernel_ns[name] += length
-        line.kernel_counts[name] += 1
+        line = self._add_time(owner, name, length, phase)
         if work.kind[index] == WorkKind.KERNEL:
             tally.kernels += 1
             tally.kernel_ns += length
@@ -129,7 +135,39 @@ class _WindowCosts:
         tally.doubts.work_without_launch += call is None
         tally.doubts.work_before_launch += call is not None and work.start[index] < start
 
+    def _add_time(self, owner: Owner, name: str, length: int, phase: Phase) -> LineTally:
+        """Charge the time of one piece of work to its lines; the first of them."""
+        parts: dict[LineKey, int] = {}
+        lines = []
+        for place, part in self.owners.divide(owner, length):
+            key = self.key_of(place)
+            line = self.tally.lines[key]
+            lines.append(line)
+            line.gpu_ns[phase] += part
+            line.kernel_ns[name] += part
+            line.kernel_counts[name] += 1
+            if owner < 0 and key is not None:
+                line.fused_ns += part
+                parts[key] = parts.get(key, 0) + part
+        if len(parts) > 1:
+            self.tally.fused.add_run(name, parts)
+        return lines[0]
+
+    def _owner(self, work: int, call: int | None) -> Owner:
+        inner = () if self.compiled is None else self.compiled.of_work(work)
+        if inner:
+            return self.owners.of(inner)
+        return NOWHERE if call is None else self._called_from(call)
+
+    def line_of(self, place: int) -> LineTally:
+        return self.tally.lines[self.key_of(place)]
+
     def place_of_call(self, call: int) -> int:
+        """Where a call counts: in a compiled region on the first statement of what it launched."""
+        inner = () if self.compiled is None else self.compiled.of_call(call)
+        return inner[0] if inner else self._called_from(call)
+
+    def _called_from(self, call: int) -> int:
         if call not in self._call_places:
             calls = self.trace.calls
             self._call_places[call] = self.charger.place(calls.thread[call], calls.start[call])
