@@ -222,7 +222,7 @@ class Engine:
         if self._reports_unused and selection.enabled(UNUSED_SUPPRESSION.code):
             reported += map(_as_finding, self._unused(analysis, suppressions))
         reported.sort(key=lambda finding: (finding.span.start, finding.span.end, finding.code))
-        return Checked(source, tuple(map(self._weighed, reported)), suppressions.notices, analysis)
+        return Checked(source, self._weighed(reported), suppressions.notices, analysis)
 
     def is_on(self, code: str) -> bool:
         """Whether a rule is on where no pattern of paths says otherwise; others run for comments' sake."""
@@ -243,10 +243,18 @@ class Engine:
         found = {(finding.code, source.position(finding.span.start).line) for finding in analysis.findings}
         return list(suppressions.unused(source, found))
 
-    def _weighed(self, finding: Finding) -> Finding:
-        """The finding with the severity that it has here."""
-        severity = self.config.severity_of(finding.code, self._catalogue.severities[finding.code])
-        return finding if finding.severity is severity else replace(finding, severity=severity)
+    def _weighed(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """The findings with the severities that they have here."""
+        severities = {
+            code: self.config.severity_of(code, self._catalogue.severities[code])
+            for code in {finding.code for finding in findings}
+        }
+        return tuple(
+            finding
+            if finding.severity is severities[finding.code]
+            else replace(finding, severity=severities[finding.code])
+            for finding in findings
+        )
 
     def _capture_name(self, path: Path) -> str:
         """A file as captures name it: from the root with forward slashes, or absolute outside it."""

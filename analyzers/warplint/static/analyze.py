@@ -53,13 +53,14 @@ class Told:
     """What the rules found in one chunk, and what they were told of the rest of the module.
 
     ``found`` holds spans as they stood when the chunk started at ``start``; ``facts`` is all that the answers
-    to what they ``asked`` rest on.
+    to what they ``asked`` rest on. ``points_out`` says that some of the spans are in other chunks.
     """
 
     start: int
     found: tuple[tuple[Finding, Rule, ast.expr], ...]
     asked: Answers
     facts: frozenset[Question]
+    points_out: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +244,8 @@ class _Run:
                     continue
                 if verdict is not None:
                     found.append((self._finding(rule, verdict), rule, verdict.node))
-        return Told(placed.start, tuple(found), asked, self._facts_of(ground))
+        points_out = any(not _within(finding, placed.start, placed.end) for finding, _, _ in found)
+        return Told(placed.start, tuple(found), asked, self._facts_of(ground), points_out)
 
     def _facts_of(self, ground: Ground) -> frozenset[Question]:
         facts = ground.all_facts()
@@ -295,11 +297,12 @@ class _Run:
                     return None
             facts = self._facts_of(ground)
         moved = placed.start - told.start
-        end = told.start + len(placed.chunk.text)
-        if moved and any(not _within(finding, told.start, end) for finding, _, _ in told.found):
+        if not moved and facts is told.facts:
+            return told
+        if moved and told.points_out:
             return None
         found = tuple((_shifted(finding, moved), rule, node) for finding, rule, node in told.found)
-        return Told(placed.start, found, told.asked, facts)
+        return Told(placed.start, found, told.asked, facts, told.points_out)
 
     def _kept(self) -> list[Finding]:
         """Findings of the last version in what does not parse now, on lines that did not change."""
@@ -339,15 +342,10 @@ def _within(finding: Finding, start: int, end: int) -> bool:
 def _shifted(finding: Finding, by: int) -> Finding:
     if not by:
         return finding
-    return _placed_at(
-        finding,
-        Span(finding.span.start + by, finding.span.end + by),
-        tuple(
-            Related(Span(related.span.start + by, related.span.end + by), related.message)
-            for related in finding.related
-        ),
-        finding.fix,
+    related = finding.related and tuple(
+        Related(Span(each.span.start + by, each.span.end + by), each.message) for each in finding.related
     )
+    return _placed_at(finding, Span(finding.span.start + by, finding.span.end + by), related, finding.fix)
 
 
 def _placed_at(finding: Finding, span: Span, related: tuple[Related, ...], fix: Applicability) -> Finding:
