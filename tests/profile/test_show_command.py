@@ -147,6 +147,10 @@ def test_json_figures(project: Path) -> None:
         "waits": 0,
         "wait_us": 0,
         "launches": 2,
+        # 6 ms in __next__ and 0.1 ms in a copy, each twice; no kernel runs beside the copies.
+        "felt_us": 12200,
+        "felt_data_us": 12000,
+        "exposed_copy_us": 1400,
         "steps": 2,
         "device": "NVIDIA H200",
         "driver": "",
@@ -168,6 +172,15 @@ def test_json_figures(project: Path) -> None:
         "cpu_us": 2000,
         "share": 0.1,
         "fused_us": 0,
+        "felt_us": 200,
+        "felt_sync_us": 0,
+        "felt_copy_us": 200,
+        "felt_queue_us": 0,
+        "felt_alloc_us": 0,
+        "felt_data_us": 0,
+        "exposed_copy_us": 1400,
+        "worker_us": 0,
+        "worker_waiting_us": 0,
         "kernels": [{"name": "Memcpy HtoD (Pageable -> Device)", "us": 1400, "count": 2}],
     }
 

@@ -68,7 +68,7 @@ class Clock:
     def apply(self, trace: Trace) -> None:
         """Turn every time of a trace, once, into ``perf_counter_ns``."""
         host_ns = self.host_ns
-        for columns in (trace.operators, trace.calls, trace.annotations, trace.work):
+        for columns in (trace.operators, trace.calls, trace.annotations, trace.overheads, trace.work):
             columns.start = array("q", map(host_ns, columns.start))
             columns.end = array("q", map(host_ns, columns.end))
         for ends in (trace.arrows.forward, trace.arrows.backward):

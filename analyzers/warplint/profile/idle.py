@@ -2,47 +2,82 @@
 
 The host is the stepping thread, and autograd's threads while it waits in a backward. A gap's every nanosecond
 has one cause, the first of ``host_causes`` that some host thread was in then, and one line: a user's own line
-on an autograd thread (a hook), else the stepping thread's.
+on an autograd thread (a hook), else the stepping thread's. A gap whose next work had been launched before it
+began is none of the host's: the GPU's own, charged to the line of that work.
 """
 
 from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind, numbers_of_kind
 from warplint.profile.charge import Charger
 from warplint.profile.model import IdleCause
 from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
 from warplint.profile.timeline import NOWHERE, Timeline
-from warplint.profile.trace import Trace, spans_named
+from warplint.profile.trace import NONE, Trace, spans_named
 
 Span = tuple[int, int, int]
 """(start, end, place)."""
 
+OVERHEAD_CAUSES = (
+    (IdleCause.WARMUP, ("Lazy Function Loading", "Runtime Triggered Module Loading", "Driver Compiler")),
+    (IdleCause.CAPTURE, ("Activity Buffer Request", "Buffer Flush", "Instrumentation", "Resource")),
+)
+"""Causes that CUPTI records itself (``CUpti_ActivityOverheadKind``): the strongest of all but DATA."""
 CALL_CAUSES = (
     (IdleCause.SYNC, CallKind.WAIT),
     (IdleCause.COPY, CallKind.COPY),
     (IdleCause.ALLOC, CallKind.ALLOC),
 )
-"""Causes that a kind of call shows, strongest first; DATA comes before them, LAUNCH and HOST after."""
+"""Causes that a kind of call shows, strongest first; LAUNCH and HOST come after them."""
 
 
 def charge_idle(
-    gaps: list[tuple[int, int]], trace: Trace, timeline: Timeline, charger: Charger
+    gaps: list[tuple[int, int]],
+    trace: Trace,
+    timeline: Timeline,
+    charger: Charger,
+    place_of_call: Callable[[int], int],
 ) -> dict[int, dict[IdleCause, int]]:
     """Nanoseconds of ``gaps`` by place and cause."""
     charged: dict[int, dict[IdleCause, int]] = defaultdict(lambda: defaultdict(int))
     if not gaps:
         return charged
     spans = host_spans(timeline, charger, gaps[0][0], gaps[-1][1])
-    left = gaps
+    launched, left = _launched_before(gaps, trace)
+    for (start, end), call in launched:
+        charged[place_of_call(call)][IdleCause.DEVICE] += end - start
     for cause, intervals in host_causes(trace, charger):
         inside, left = cut(left, intervals)
         _charge(charged, cause, inside, spans)
     _charge(charged, IdleCause.HOST, left, spans)
     return charged
+
+
+def _launched_before(
+    gaps: list[tuple[int, int]], trace: Trace
+) -> tuple[list[tuple[tuple[int, int], int]], list[tuple[int, int]]]:
+    """Gaps whose next work was launched before they began, each with the call that did, and the other
+    gaps."""
+    calls, work = trace.calls, trace.work
+    call_of = {correlation: call for call, correlation in enumerate(calls.correlation) if correlation != NONE}
+    ends = {end for _, end in gaps}
+    next_call: dict[int, int] = {}
+    for index, start in enumerate(work.start):
+        call = call_of.get(work.correlation[index]) if start in ends else None
+        if call is not None and calls.end[call] <= calls.end[next_call.get(start, call)]:
+            next_call[start] = call
+    launched, left = [], []
+    for start, end in gaps:
+        call = next_call.get(end)
+        if call is not None and calls.end[call] <= start:
+            launched.append(((start, end), call))
+        else:
+            left.append((start, end))
+    return launched, left
 
 
 def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Intervals]]:
@@ -58,6 +93,15 @@ def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Int
             if annotations.thread[span] == charger.stepping_thread
         ),
     )
+    overheads = trace.overheads
+    for cause, prefixes in OVERHEAD_CAUSES:
+        yield (
+            cause,
+            Intervals(
+                (overheads.start[span], overheads.end[span])
+                for span in spans_named(trace, overheads, prefixes)
+            ),
+        )
     for cause, kind in CALL_CAUSES:
         names = numbers_of_kind(trace.names.texts, kind)
         yield (

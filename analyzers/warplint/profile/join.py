@@ -17,6 +17,7 @@ from warplint.profile.clock import ClockError
 from warplint.profile.compilation import graph_breaks, recompilations
 from warplint.profile.compiled import CompiledLines
 from warplint.profile.layers import LayerTimeline
+from warplint.profile.loader import LoaderCosts, read_loader, with_workers
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
 from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
@@ -117,6 +118,7 @@ class _ProcessJoin:
         whole = Tally()
         for window in joined:
             whole.add(window.tally)
+        loader = self._loader()
         totals = whole.to_totals(on_gpu)
         described = self.process.process
         totals.device = self._device(joined, whole) if on_gpu else "cpu"
@@ -127,8 +129,9 @@ class _ProcessJoin:
             name=self.folder.absolute().name,
             command=list(self.manifest.command),
             totals=totals,
-            lines=whole.to_lines(on_gpu),
-            sources={
+            lines=with_workers(whole.to_lines(on_gpu), loader.lines),
+            sources=loader.sources
+            | {
                 self.files[source.identifier]: CapturedSource(
                     self.files[source.identifier], source.digest, source.text
                 )
@@ -136,6 +139,9 @@ class _ProcessJoin:
             },
             notes=self.said,
             windows=self.prices,
+            loader=loader.lines,
+            loaders=loader.loaders,
+            felt=whole.felt.waits(loader.dearest),
             fused=whole.fused.shares(),
             graph_breaks=graph_breaks(self.process.compilation.graph_breaks, self.manifest.root),
             recompilations=recompilations(self.process.compilation.recompilations, self.manifest.root),
@@ -145,6 +151,12 @@ class _ProcessJoin:
             steps=self.history.points(),
             change_points=self.history.changes(unix_minus_host_ns(self.process)),
         )
+
+    def _loader(self) -> LoaderCosts:
+        described, windows = self.process.process, self.process.windows
+        opened = [(window.open_ns, window.close.t_ns) for window in windows if window.close is not None]
+        rank, pid = (int(described.get(key) or 0) for key in ("rank", "pid"))
+        return read_loader(self.folder, rank, pid, self.manifest.root, opened, self.said)
 
     def _windows(self) -> list[_JoinedWindow]:
         joined = [
@@ -182,6 +194,8 @@ class _ProcessJoin:
         if trace is None or not len(trace.work):
             tally = tally_host(timeline, thread, steps, self._key)
             tally.named.layers = layers.tally(steps.begin_ns, steps.end_ns)
+            if trace is not None:
+                tally.felt.add_data(trace, timeline, thread, steps, self._key)
             return _JoinedWindow(window, trace, tally)
         charger = Charger(trace, timeline, thread)
         compiled = CompiledLines(trace, self.process.compilation.graphs, self.places)

@@ -9,7 +9,9 @@ import enum
 from dataclasses import dataclass, field
 
 from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.felt_costs import FeltWait
 from warplint.profile.fused import FusedShare
+from warplint.profile.loader_costs import Loader, LoaderLine
 from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
@@ -30,6 +32,13 @@ class IdleCause(str, enum.Enum):
     """The host was inside an operator that launches: it feeds the GPU, slower than the GPU works."""
     HOST = "host"
     """The host ran other Python or native code."""
+    WARMUP = "warm-up"
+    """CUDA loaded or compiled a kernel at its first launch."""
+    CAPTURE = "capture"
+    """The capture itself: room was made for records of the GPU's work."""
+    DEVICE = "device"
+    """The next work had been launched already: the GPU's own step from one to the next, or a wait for another
+    stream. The line is that of the next work."""
 
 
 @dataclass(slots=True)
@@ -52,7 +61,9 @@ class LineCost:
     thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
     busy plus idle on a GPU, ``cpu_us`` without one. ``kernels`` are by falling time, copies and fills among
     them. ``fused_us`` is the part of ``gpu_us`` that is this line's even share of kernels it is fused in with
-    others. Every key: docs/show-json.md.
+    others. ``felt_us`` is how long the host was held up at this line, the sum of its parts;
+    ``exposed_copy_us`` is copy time of the line's with no kernel beside it. ``worker_us`` and
+    ``worker_waiting_us`` are of one sample, in loader workers. Every key: docs/show-json.md.
     """
 
     file: str
@@ -70,6 +81,15 @@ class LineCost:
     cpu_us: float = 0.0
     share: float = 0.0
     fused_us: float = 0.0
+    felt_us: float = 0.0
+    felt_sync_us: float = 0.0
+    felt_copy_us: float = 0.0
+    felt_queue_us: float = 0.0
+    felt_alloc_us: float = 0.0
+    felt_data_us: float = 0.0
+    exposed_copy_us: float = 0.0
+    worker_us: float = 0.0
+    worker_waiting_us: float = 0.0
     kernels: list[KernelCost] = field(default_factory=list)
 
     @property
@@ -104,6 +124,9 @@ class Totals:
     waits: int = 0
     wait_us: float = 0.0
     launches: int = 0
+    felt_us: float = 0.0
+    felt_data_us: float = 0.0
+    exposed_copy_us: float = 0.0
     steps: int = 0
     device: str = "cpu"
     driver: str = ""
@@ -146,3 +169,6 @@ class Profile:
     fused: list[FusedShare] = field(default_factory=list)
     graph_breaks: list[GraphBreak] = field(default_factory=list)
     recompilations: list[Recompilation] = field(default_factory=list)
+    loader: list[LoaderLine] = field(default_factory=list)
+    loaders: list[Loader] = field(default_factory=list)
+    felt: list[FeltWait] = field(default_factory=list)

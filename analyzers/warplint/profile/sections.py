@@ -11,7 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.felt_costs import FeltWait
 from warplint.profile.fused import FusedShare
+from warplint.profile.loader_costs import Loader, LoaderLine
 from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.step_points import ChangePoint, StepPoint
 from warplint.profile.window_price import WindowPrice
@@ -26,6 +28,9 @@ SECTIONS: dict[str, type[Any]] = {
     "fused": FusedShare,
     "graph_breaks": GraphBreak,
     "recompilations": Recompilation,
+    "loader": LoaderLine,
+    "loaders": Loader,
+    "felt": FeltWait,
 }
 """Name of a section to the type of its records."""
 

@@ -6,6 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, fields
 
 from warplint.profile.charge import Phase
+from warplint.profile.felt import FeltTally
+from warplint.profile.felt_costs import FeltPart
 from warplint.profile.fused import FusedTally
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Totals
 from warplint.profile.named_work import NamedWork
@@ -30,6 +32,7 @@ class LineTally:
     kernel_ns: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     kernel_counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     fused_ns: int = 0
+    exposed_copy_ns: int = 0
 
     def add(self, other: LineTally) -> None:
         for each in fields(self):
@@ -44,7 +47,9 @@ class LineTally:
     def felt_and_caused_ns(self) -> int:
         return self.busy_ns + sum(self.idle_ns.values())
 
-    def to_cost(self, file: str, line: int, wall_ns: int, on_gpu: bool) -> LineCost:
+    def to_cost(
+        self, file: str, line: int, wall_ns: int, on_gpu: bool, felt_ns: dict[FeltPart, int]
+    ) -> LineCost:
         part_ns = self.felt_and_caused_ns if on_gpu else self.cpu_ns
         kernels = [
             KernelCost(name, ns / 1000, self.kernel_counts[name])
@@ -66,6 +71,13 @@ class LineTally:
             cpu_us=self.cpu_ns / 1000,
             share=part_ns / wall_ns if wall_ns else 0.0,
             fused_us=self.fused_ns / 1000,
+            felt_us=sum(felt_ns.values()) / 1000,
+            felt_sync_us=felt_ns.get(FeltPart.SYNC, 0) / 1000,
+            felt_copy_us=felt_ns.get(FeltPart.COPY, 0) / 1000,
+            felt_queue_us=felt_ns.get(FeltPart.QUEUE, 0) / 1000,
+            felt_alloc_us=felt_ns.get(FeltPart.ALLOC, 0) / 1000,
+            felt_data_us=felt_ns.get(FeltPart.DATA, 0) / 1000,
+            exposed_copy_us=self.exposed_copy_ns / 1000,
             kernels=kernels,
         )
 
@@ -103,6 +115,7 @@ class Tally:
     kernel_ns: int = 0
     lines: dict[LineKey | None, LineTally] = field(default_factory=lambda: defaultdict(LineTally))
     doubts: Doubts = field(default_factory=Doubts)
+    felt: FeltTally = field(default_factory=FeltTally)
     fused: FusedTally = field(default_factory=FusedTally)
     named: NamedWork = field(default_factory=NamedWork)
 
@@ -112,6 +125,7 @@ class Tally:
         self.kernels += other.kernels
         self.kernel_ns += other.kernel_ns
         self.doubts.add(other.doubts)
+        self.felt.add(other.felt)
         self.fused.add(other.fused)
         self.named.add(other.named)
         for key, line in other.lines.items():
@@ -131,12 +145,17 @@ class Tally:
             waits=sum(line.waits for line in lines),
             wait_us=sum(line.wait_ns for line in lines) / 1000,
             launches=sum(line.launches for line in lines),
+            felt_us=self.felt.total_ns / 1000,
+            felt_data_us=self.felt.data_ns / 1000,
+            exposed_copy_us=sum(line.exposed_copy_ns for line in lines) / 1000,
             steps=self.steps,
         )
 
     def to_lines(self, on_gpu: bool) -> list[LineCost]:
         """By falling share; lines that cost nothing are left out."""
         costs = [
-            line.to_cost(*key, self.wall_ns, on_gpu) for key, line in self.lines.items() if key is not None
+            line.to_cost(*key, self.wall_ns, on_gpu, self.felt.ns_of(key))
+            for key, line in self.lines.items()
+            if key is not None
         ]
         return sorted(costs, key=lambda cost: (-cost.share, -cost.gpu_us, cost.file, cost.line))

@@ -8,6 +8,7 @@ from warplint.profile.busy import share_busy
 from warplint.profile.calls import CallKind, is_transfer, numbers_of_kind
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.compiled import CompiledLines
+from warplint.profile.exposed import exposed_copies
 from warplint.profile.idle import charge_idle
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.named_work import named_work
@@ -58,9 +59,16 @@ def tally_device(
     for owner, busy_ns in busy.by_owner.items():
         for place, part_ns in costs.owners.divide(owner, busy_ns):
             tally.lines[key_of(place)].busy_ns += part_ns
-    for place, causes in charge_idle(busy.gaps, trace, timeline, charger).items():
+    for place, causes in charge_idle(busy.gaps, trace, timeline, charger, costs.place_of_call).items():
         for cause, idle_ns in causes.items():
             tally.lines[key_of(place)].idle_ns[cause] += idle_ns
+    for owner, exposed_ns in exposed_copies(trace, steps, costs.work_owners).items():
+        for place, part_ns in costs.owners.divide(owner, exposed_ns):
+            tally.lines[key_of(place)].exposed_copy_ns += part_ns
+    tally.felt.add_calls(
+        trace, charger, steps, lambda call: key_of(costs.place_of_call(call)), costs.line_of_work
+    )
+    tally.felt.add_data(trace, timeline, charger.stepping_thread, steps, key_of)
     tally.named = named_work(trace, charger, steps, layers, lambda call: key_of(costs.place_of_call(call)))
     return tally
 
@@ -158,6 +166,10 @@ class _WindowCosts:
         if inner:
             return self.owners.of(inner)
         return NOWHERE if call is None else self._called_from(call)
+
+    def line_of_work(self, work: int) -> LineKey | None:
+        """The first of the lines that own a piece of GPU work."""
+        return self.key_of(self.owners.places(self.work_owners[work])[0])
 
     def line_of(self, place: int) -> LineTally:
         return self.tally.lines[self.key_of(place)]

@@ -1,0 +1,34 @@
+"""Copies that nothing hides: the time in which the GPU moved bytes and ran no kernel beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from warplint.profile.busy import share_busy
+from warplint.profile.calls import is_transfer
+from warplint.profile.idle import cut
+from warplint.profile.nesting import Intervals
+from warplint.profile.steps import StepRange
+from warplint.profile.trace import Trace, WorkKind
+
+
+def exposed_copies(trace: Trace, steps: StepRange, owners: list[int]) -> dict[int, int]:
+    """Nanoseconds within ``steps`` by owner; where copies overlap, split equally among them.
+
+    ``owners`` are of the trace's work, in its order. Copies within one device's memory are no transfers.
+    """
+    return dict(share_busy(_pieces(trace, owners), steps.begin_ns, steps.end_ns).by_owner)
+
+
+def _pieces(trace: Trace, owners: list[int]) -> Iterator[tuple[int, int, int]]:
+    work = trace.work
+    kernels = Intervals(
+        (work.start[index], work.end[index])
+        for index, kind in enumerate(work.kind)
+        if kind == WorkKind.KERNEL
+    )
+    transfers = [is_transfer(text) for text in trace.names.texts]
+    for index, kind in enumerate(work.kind):
+        if kind == WorkKind.COPY and transfers[work.name[index]]:
+            _, outside = cut([(work.start[index], work.end[index])], kernels)
+            yield from ((start, end, owners[index]) for start, end in outside)
