@@ -2,18 +2,19 @@
 it.
 
 What a slice is asked about is its own time: when the GPU worked then, where the host was then, what it
-launched then. So it holds every host span and piece of GPU work that reaches into its time, the work that
-was launched in it, the launches of work that reaches into it from before, and the operators of the slice
-before, among which are the makers of its backward nodes. Each launch lies in one slice, and with it the
-work it counts for.
+launched then. So it holds the GPU work that reaches into its time or was launched in it, the launches of that
+work, and the host spans from the first of these launches on. Where slices do not begin with steps it holds
+those of the slice before, among which are the makers of its backward nodes. Each launch lies in one slice,
+and with it the work it counts for.
 """
 
 from __future__ import annotations
 
 import bisect
+import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 from warplint.profile.trace import NONE, Arrows, DeviceWork, HostSpans, Trace
@@ -36,18 +37,18 @@ class Slice:
 
 
 def slices(
-    trace: Trace, begin: int, end: int, step_starts: Sequence[int], events: int = SLICE_EVENTS
+    trace: Trace, begin: int, end: int, step_starts: Sequence[int], events: int | None = None
 ) -> Iterator[Slice]:
     """All of ``[begin, end)`` in slices of about ``events``. They begin where a step does, if steps are
     that short.
 
     ``step_starts`` are sorted. A trace of one slice is given as it is.
     """
-    bounds = _bounds(trace, begin, end, step_starts, events)
+    bounds = _bounds(trace, begin, end, step_starts, events or SLICE_EVENTS)
     if len(bounds) == 2:
         yield Slice(trace, begin, end, len(step_starts))
         return
-    cutter = _Cutter(trace, bounds)
+    cutter = _Cutter(trace, bounds, at_steps=set(bounds[1:-1]) <= set(step_starts))
     for number, (first, last) in enumerate(pairwise(bounds)):
         steps = bisect.bisect_left(step_starts, last) - bisect.bisect_left(step_starts, first)
         yield Slice(cutter.cut(number), first, last, steps)
@@ -82,17 +83,18 @@ def _bounds(trace: Trace, begin: int, end: int, step_starts: Sequence[int], even
 class _Cutter:
     """Knows in which slices every record belongs."""
 
-    def __init__(self, trace: Trace, bounds: Sequence[int]) -> None:
+    def __init__(self, trace: Trace, bounds: Sequence[int], at_steps: bool) -> None:
+        """``at_steps``: the slices begin where steps do."""
         self._trace, self._bounds = trace, bounds
         self._count = len(bounds) - 1
-        self._operators = self._members(trace.operators, behind=1)
-        self._annotations = self._members(trace.annotations)
-        self._frames = self._members(trace.frames)
-        self._calls = self._members(trace.calls)
-        self._work = [array("i") for _ in range(self._count)]
-        self._place_work()
-        self._forward = sorted(trace.arrows.forward.items(), key=lambda arrow: arrow[1][1])
-        self._backward = self._arrows_by_slice()
+        self._since = list(bounds[:-1] if at_steps else [bounds[0], *bounds[:-2]])
+        """From when on each slice has host spans. A backward pass has its forward pass in the same step."""
+        self._work, self._early_calls = self._empty(), self._empty()
+        self._place_work(at_steps)
+        self._spans = {name: self._members(spans) for name, spans in _host_spans(trace)}
+        for members, early in zip(self._spans["calls"], self._early_calls, strict=True):
+            members.extend(sorted(set(early).difference(members)))
+        self._arrows = self._arrows_by_slice()
 
     def cut(self, number: int) -> Trace:
         trace = self._trace
@@ -101,51 +103,54 @@ class _Cutter:
             base_ns=trace.base_ns,
             names=trace.names,
             devices=trace.devices,
-            arrows=self._backward[number],
+            arrows=self._arrows[number],
             # Once for the whole.
             malformed=trace.malformed if number == 0 else 0,
         )
-        for chosen, whole, members in (
-            (part.operators, trace.operators, self._operators),
-            (part.annotations, trace.annotations, self._annotations),
-            (part.frames, trace.frames, self._frames),
-            (part.calls, trace.calls, self._calls),
-            (part.work, trace.work, self._work),
-        ):
-            _select(chosen, whole, members[number])
-            # A slice is cut once; what it was made from is not needed again.
-            members[number] = array("i")
+        for name, spans in _host_spans(trace):
+            _select(getattr(part, name), spans, self._spans[name][number])
+        _select(part.work, trace.work, self._work[number])
         return part
+
+    def _empty(self) -> list[array[int]]:
+        return [array("i") for _ in range(self._count)]
 
     def _slice_of(self, time: int) -> int:
         found = bisect.bisect_right(self._bounds, time) - 1
         return min(max(found, 0), self._count - 1)
 
-    def _members(self, spans: HostSpans, behind: int = 0) -> list[array[int]]:
-        """Indices by slice; those of a span go to all that it reaches into, and ``behind`` more."""
-        found = [array("i") for _ in range(self._count)]
-        ends = spans.end
+    def _members(self, spans: HostSpans) -> list[array[int]]:
+        """Indices by slice; those of a span go to every slice whose time, from ``since`` on, it reaches
+        into."""
+        found = self._empty()
+        ends, since, later = spans.end, self._since, [*self._bounds[1:-1], math.inf]
+        slice_of, last = self._slice_of, self._count - 1
+        number = 0
         for index, start in enumerate(spans.start):
-            first, last = self._slice_of(start), self._slice_of(ends[index])
-            for number in range(first, min(last + behind, self._count - 1) + 1):
-                found[number].append(index)
+            # Records stand mostly in order: the slice is that of the one before.
+            if not self._bounds[number] <= start < later[number]:
+                number = slice_of(start)
+            found[number].append(index)
+            reached = number
+            while reached < last and ends[index] >= since[reached + 1]:
+                reached += 1
+                found[reached].append(index)
         return found
 
-    def _place_work(self) -> None:
+    def _place_work(self, at_steps: bool) -> None:
+        """Also finds the launches of work that reaches into a slice, or ran in one, from before it."""
         work, calls = self._trace.work, self._trace.calls
         call_of = _CallIndex(calls.correlation)
         for index, start in enumerate(work.start):
             first, last = self._slice_of(start), self._slice_of(work.end[index])
             call = call_of.find(work.correlation[index])
             launched = first if call is None else self._slice_of(calls.start[call])
-            reached = {launched, *range(first, last + 1)}
-            for number in reached:
+            named = launched if at_steps else min(launched + 1, self._count - 1)
+            for number in {launched, named, *range(first, last + 1)}:
                 self._work[number].append(index)
-                if call is not None and not self._holds(number, calls, call):
-                    self._calls[number].append(call)
-
-    def _holds(self, number: int, calls: HostSpans, call: int) -> bool:
-        return self._slice_of(calls.start[call]) <= number <= self._slice_of(calls.end[call])
+                if call is not None and number > launched:
+                    self._early_calls[number].append(call)
+                    self._since[number] = min(self._since[number], calls.start[call])
 
     def _arrows_by_slice(self) -> list[Arrows]:
         found = [Arrows() for _ in range(self._count)]
@@ -177,6 +182,14 @@ class _CallIndex:
         if position < 0 or self._keys[position] != correlation:
             return None
         return position if self._order is None else self._order[position]
+
+
+def _host_spans(trace: Trace) -> Iterator[tuple[str, HostSpans]]:
+    """The columns of host spans, by the name of their field."""
+    for each in fields(trace):
+        value = getattr(trace, each.name)
+        if isinstance(value, HostSpans):
+            yield each.name, value
 
 
 def _select(chosen: HostSpans | DeviceWork, whole: HostSpans | DeviceWork, members: array[int]) -> None:
