@@ -87,6 +87,11 @@ def _to_show(processes: list[RawProcess]) -> RawProcess:
     return processes[0]
 
 
+def shown_process(folder: Path) -> RawProcess:
+    """The process that a capture's costs are of. Raises LayoutError."""
+    return _to_show(_read_processes(folder, []))
+
+
 def _finished_a_window(process: RawProcess) -> bool:
     return any(window.close is not None for window in process.windows)
 

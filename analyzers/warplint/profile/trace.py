@@ -137,13 +137,15 @@ class DeviceWork:
     end: array[int] = field(default_factory=_column)
     correlation: array[int] = field(default_factory=_column)
     bytes: array[int] = field(default_factory=_column)
+    stream: array[int] = field(default_factory=_column)
 
     def __len__(self) -> int:
         return len(self.start)
 
     @property
     def all_columns(self) -> tuple[array[int], ...]:
-        return self.kind, self.name, self.device, self.start, self.end, self.correlation, self.bytes
+        named = self.kind, self.name, self.device
+        return *named, self.start, self.end, self.correlation, self.bytes, self.stream
 
 
 @dataclass(slots=True)

@@ -180,6 +180,7 @@ class Columns:
             # CUPTI counts from 1.
             [each.correlation or NONE for each in args],
             [each.bytes for each in args],
+            [_stream(event.tid) for event in events],
         )
         first = len(work)
         _extend(work.all_columns, rows)
@@ -236,6 +237,14 @@ def _extend(columns: Sequence[array[int]], rows: Sequence[list[int]]) -> None:
 
 def _args(events: list[Event]) -> list[EventArgs]:
     return [event.args or _NO_ARGS for event in events]
+
+
+def _stream(row: int | str | None) -> int:
+    """GPU work is on its stream's row: 7, or in traces of torch 1.8 ``stream 7``."""
+    if isinstance(row, int):
+        return row
+    number = str(row).rpartition(" ")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _device(args: EventArgs, event: Event) -> int:
