@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsprotocol import types
 
-from warplint_server.diagnostics import diagnostics
+from warplint_server.diagnostics import shown
 from warplint_server.document import Document, Results
 from warplint_server.notebook_document import NotebookDocument
 from warplint_server.server import WarplintServer
@@ -25,7 +27,7 @@ class Client:
     def publish(self, document: Document, results: Results) -> None:
         if not self._features.pulls:
             for uri, version in document.parts:
-                self._publish(uri, diagnostics(self._server, uri, results), version)
+                self._publish(uri, [it.plain for it in shown(self._server, uri, results)], version)
         self.redraw(document)
 
     def redraw(self, document: Document) -> None:
@@ -67,7 +69,7 @@ class Client:
     def watch(self, project: Project) -> None:
         self._watch.add(project.root)
 
-    def _publish(self, uri: str, items: list[types.Diagnostic], version: int | None) -> None:
-        self._server.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri, items, version=version)
-        )
+    def _publish(self, uri: str, items: list[Any], version: int | None) -> None:
+        params = {"uri": uri, "diagnostics": items}
+        of_version = {"version": version} if version is not None else {}
+        self._server.notify_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params | of_version)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
@@ -12,6 +13,7 @@ from warplint.static.finding import Finding, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.notebook_document import NotebookText
+from warplint_server.positions import Columns
 from warplint_server.rule_pages import address
 from warplint_server.server import WarplintServer
 
@@ -29,17 +31,39 @@ SEVERITY = {
     Severity.INFO: types.DiagnosticSeverity.Information,
     Severity.HINT: types.DiagnosticSeverity.Hint,
 }
+MOST_KEPT = 2_000
+"""Diagnostics that are kept; each takes about 3 kB."""
 UNNECESSARY = frozenset({UNUSED_SUPPRESSION.code})
 """Findings whose text could go: editors grey it out."""
 
 
-def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
+class Shown:
+    """A diagnostic as pygls wants it, and in JSON; kept for the next text, in which most are the same."""
+
+    def __init__(self, server: WarplintServer, diagnostic: types.Diagnostic) -> None:
+        self._server = server
+        self.diagnostic = diagnostic
+
+    @cached_property
+    def plain(self) -> Any:
+        return self._server.plain(self.diagnostic)
+
+
+def shown(server: WarplintServer, uri: str, results: Results) -> list[Shown]:
     """Every finding, and every comment for us that is not understood."""
     source = results.source
     findings = [it for it in results.checked.findings if _stands_in(uri, source, it.span)]
     notices = [it for it in results.checked.notices if _stands_in(uri, source, it.span)]
-    shown = [diagnostic(server, uri, results, finding) for finding in findings]
-    return shown + _notices(server, uri, source, notices)
+    made = [
+        _shown(server, uri, source, finding, _message(results, finding), results.rule(finding))
+        for finding in findings
+    ]
+    return made + [Shown(server, notice) for notice in _notices(server, uri, source, notices)]
+
+
+def diagnostics(server: WarplintServer, uri: str, results: Results) -> list[types.Diagnostic]:
+    """The same, as pygls wants them."""
+    return [it.diagnostic for it in shown(server, uri, results)]
 
 
 def _stands_in(uri: str, source: SourceText, span: Span) -> bool:
@@ -87,35 +111,75 @@ def _diagnostic(
     message: str,
     rule: Rule | None,
 ) -> types.Diagnostic:
+    return _shown(server, uri, source, finding, message, rule).diagnostic
+
+
+def _shown(
+    server: WarplintServer,
+    uri: str,
+    source: SourceText,
+    finding: Finding,
+    message: str,
+    rule: Rule | None,
+) -> Shown:
     positions = server.session.positions_in(uri, source)
-    page = address(finding.code, rule, server.client_features.shows_rule_pages)
-    return types.Diagnostic(
-        positions.range(source, finding.span),
+    related = tuple((*_place(server, uri, source, each.span), each.message) for each in finding.related)
+    return _made(
+        server,
+        positions.columns(source, finding.span),
         message,
-        severity=SEVERITY[finding.severity],
-        code=finding.code,
+        finding.severity.value,
+        (finding.code, finding.name, finding.confidence.value, finding.hotness.value, finding.fix.value),
+        address(finding.code, rule, server.client_features.shows_rule_pages),
+        related,
+    )
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _made(
+    server: WarplintServer,
+    columns: Columns,
+    message: str,
+    severity: str,
+    said: tuple[str, str, str, str, str],
+    page: str | None,
+    related: tuple[tuple[str, Columns, str], ...],
+) -> Shown:
+    code, name, confidence, hotness, fix = said
+    diagnostic = types.Diagnostic(
+        _range(columns),
+        message,
+        severity=SEVERITY[Severity(severity)],
+        code=code,
         code_description=types.CodeDescription(page) if page is not None else None,
         source=SOURCE,
-        tags=[types.DiagnosticTag.Unnecessary] if finding.code in UNNECESSARY else None,
+        tags=[types.DiagnosticTag.Unnecessary] if code in UNNECESSARY else None,
         related_information=[
-            types.DiagnosticRelatedInformation(location(server, uri, source, related.span), related.message)
-            for related in finding.related
+            types.DiagnosticRelatedInformation(types.Location(uri, _range(place)), text)
+            for uri, place, text in related
         ]
         or None,
-        data={
-            "name": finding.name,
-            "confidence": finding.confidence.value,
-            "hotness": finding.hotness.value,
-            "fix": finding.fix.value,
-        },
+        data={"name": name, "confidence": confidence, "hotness": hotness, "fix": fix},
     )
+    return Shown(server, diagnostic)
+
+
+def _range(columns: Columns) -> types.Range:
+    start, end = columns
+    return types.Range(types.Position(*start), types.Position(*end))
+
+
+def _place(server: WarplintServer, uri: str, source: SourceText, span: Span) -> tuple[str, Columns]:
+    """A place in the document of a URI, or in another cell of its notebook."""
+    if isinstance(source, NotebookText):
+        uri = source.part_at(span.start).uri
+    return uri, server.session.positions_in(uri, source).columns(source, span)
 
 
 def location(server: WarplintServer, uri: str, source: SourceText, span: Span) -> types.Location:
     """A place in the document of a URI, or in another cell of its notebook."""
-    if isinstance(source, NotebookText):
-        uri = source.part_at(span.start).uri
-    return types.Location(uri, server.session.positions_in(uri, source).range(source, span))
+    where, columns = _place(server, uri, source, span)
+    return types.Location(where, _range(columns))
 
 
 def _message(results: Results, finding: Finding) -> str:

@@ -66,11 +66,9 @@ class PartPositions(Positions):
         self._positions = positions
         self._part = part
 
-    def position(self, source: SourceText, offset: int) -> types.Position:
-        place = self._positions.position(source, offset)
-        if place.line < self._part.first:
-            return types.Position(0, 0)
-        return types.Position(place.line - self._part.first, place.character)
+    def column(self, source: SourceText, offset: int) -> tuple[int, int]:
+        line, character = self._positions.column(source, offset)
+        return (line - self._part.first, character) if line >= self._part.first else (0, 0)
 
     def offset(self, source: SourceText, position: types.Position) -> int:
         line = min(self._part.first + position.line, self._part.last)

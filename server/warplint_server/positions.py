@@ -9,6 +9,8 @@ from lsprotocol import types
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 
+Columns = tuple[tuple[int, int], tuple[int, int]]
+"""Line and column, both from 0, of a start and an end."""
 ToColumns = Callable[[SourceText, int], "tuple[int, int]"]
 FromColumns = Callable[[SourceText, int, int], int]
 
@@ -58,12 +60,18 @@ class Positions:
         """``encoding`` is ``utf-8``, ``utf-16`` or ``utf-32``."""
         self._to_columns, self._from_columns = ENCODINGS[encoding]
 
+    def column(self, source: SourceText, offset: int) -> tuple[int, int]:
+        """The line and the column in it, both from 0."""
+        return self._to_columns(source, offset)
+
     def position(self, source: SourceText, offset: int) -> types.Position:
-        line, character = self._to_columns(source, offset)
-        return types.Position(line, character)
+        return types.Position(*self.column(source, offset))
 
     def offset(self, source: SourceText, position: types.Position) -> int:
         return self._from_columns(source, position.line, position.character)
+
+    def columns(self, source: SourceText, span: Span) -> Columns:
+        return self.column(source, span.start), self.column(source, span.end)
 
     def range(self, source: SourceText, span: Span) -> types.Range:
         return types.Range(self.position(source, span.start), self.position(source, span.end))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,12 @@ def address(code: str, rule: Rule | None, client_shows_pages: bool) -> str | Non
     """Where a code's page is: to be asked for, or else in the rule's file, as docstring and examples."""
     if client_shows_pages:
         return f"warplint-rule:/{code}.md"
-    return Path(inspect.getfile(type(rule))).absolute().as_uri() if rule is not None else None
+    return _file_of(type(rule)) if rule is not None else None
+
+
+@cache
+def _file_of(rule: type[Rule]) -> str:
+    return Path(inspect.getfile(rule)).absolute().as_uri()
 
 
 async def rule_page(server: WarplintServer, params: Any) -> dict[str, str]:

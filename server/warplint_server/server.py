@@ -48,6 +48,14 @@ class WarplintServer(LanguageServer):
         """Have messages of a method answered by a function of this server and their parameters."""
         self.feature(method, options)(partial(handler, self))
 
+    def plain(self, message: object) -> Any:
+        """What a message of the protocol is in JSON, as dictionaries and lists."""
+        return self.protocol._converter.unstructure(message)
+
+    def notify_plain(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification that is plain already: pygls makes every message so anew, part by part."""
+        self.protocol._send_data({"jsonrpc": self.protocol.VERSION, "method": method, "params": params})
+
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong with a message. pygls would open a window in the editor at every keystroke."""
         message = f"{source.__name__}: {error}"
