@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -23,30 +24,44 @@ class UserCode:
     """
 
     def __init__(self, folders: Iterable[Path], include: Iterable[str], cwd: Path) -> None:
-        self._folders = [folder.resolve() for folder in folders]
+        self._folders = _prefixes(folder.resolve() for folder in folders)
         self._cwd = cwd
-        self._foreign = [PACKAGE, *_interpreter_folders()]
+        self._foreign = _prefixes([PACKAGE, *_interpreter_folders()])
         self.missing: list[str] = []
         """Included packages that cannot be found."""
-        self._included = [place for name in include for place in self._package_places(name)]
+        self._included = _prefixes(place for name in include for place in self._package_places(name))
         self._known: dict[str, bool] = {}
+        self._real_folders: dict[str, str] = {}
 
     def holds(self, code: CodeType) -> bool:
-        filename = code.co_filename
-        known = self._known.get(filename)
-        if known is None:
-            known = self._known[filename] = self.holds_file(filename)
-        return known
+        return self.holds_file(code.co_filename)
 
     def holds_file(self, filename: str) -> bool:
+        known = self._known.get(filename)
+        if known is None:
+            known = self._known[filename] = self._judge(filename)
+        return known
+
+    def _judge(self, filename: str) -> bool:
         if filename.startswith("<"):
             return False
-        path = self.absolute(filename).resolve()
-        if _within(path, self._included):
+        path = self._resolve(filename)
+        if path.startswith(self._included):
             return True
-        if not _within(path, self._folders) or _within(path, self._foreign):
+        if not path.startswith(self._folders) or path.startswith(self._foreign):
             return False
-        return SITE_FOLDERS.isdisjoint(path.parts)
+        return SITE_FOLDERS.isdisjoint(Path(path).parts)
+
+    def _resolve(self, filename: str) -> str:
+        """The real path. A program has thousands of modules in few folders, which are resolved once each."""
+        absolute = os.path.join(self._cwd, filename)  # noqa: PTH118
+        if os.path.islink(absolute):  # noqa: PTH114
+            return os.path.realpath(absolute)
+        folder, name = os.path.split(absolute)
+        real = self._real_folders.get(folder)
+        if real is None:
+            real = self._real_folders[folder] = os.path.realpath(folder) + os.sep
+        return real + name
 
     def absolute(self, filename: str) -> Path:
         return self._cwd / filename
@@ -73,5 +88,6 @@ def _interpreter_folders() -> list[Path]:
     return [Path(folder).resolve() for folder in folders]
 
 
-def _within(path: Path, places: list[Path]) -> bool:
-    return any(path.is_relative_to(place) for place in places)
+def _prefixes(places: Iterable[Path]) -> tuple[str, ...]:
+    """What the paths of a place's files begin with; a place that is itself a file stands for itself."""
+    return tuple(str(place) if place.is_file() else str(place).rstrip(os.sep) + os.sep for place in places)

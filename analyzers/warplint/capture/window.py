@@ -276,7 +276,7 @@ class Window:
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
             # Some of torch's modules name a file that never was.
-            if isinstance(file, str) and user_code.absolute(file).is_file() and user_code.holds_file(file):
+            if isinstance(file, str) and user_code.holds_file(file) and user_code.absolute(file).is_file():
                 self._around.sources.number(file)
 
     def _tick(self) -> None:
