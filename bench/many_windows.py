@@ -2,8 +2,8 @@
 
     python bench/many_windows.py [WINDOWS]
 
-Prints, every tenth of the way: resident memory, free GPU memory, open files, threads. A window's trace is deleted
-as soon as it is written. On a GPU where there is one.
+Prints, every tenth of the way: resident memory, free GPU memory, open files, threads. A window's trace is
+deleted as soon as it is written. On a GPU where there is one.
 """
 
 from __future__ import annotations
