@@ -24,6 +24,25 @@ def forward(body: str, init: str = "super().__init__()") -> str:
 
 
 SCRIPT = {
+    "what has a numbered dimension": ("def f(u):\n    «u».sum(dim=-1)", "tensor"),
+    "what has named dimensions": ("def f(u):\n    «u».mean(dim='time')", "unknown"),
+    "what has axes": ("def f(u):\n    «u».sum(axis=-1)", "unknown"),
+    "a model that is handed a batch": (
+        "class T:\n    def f(self, b):\n        y = «self.model(**b)»",
+        "tensor",
+    ),
+    "a model that is handed a batch by name": (
+        "class T:\n    def f(self, b):\n        y = «self.llm(input_ids=b)»",
+        "tensor",
+    ),
+    "a model that is handed who knows what": (
+        "class T:\n    def f(self, b):\n        y = «self.model(b)»",
+        "unknown",
+    ),
+    "no model that is handed options": (
+        "class T:\n    def f(self, b):\n        y = «self.parse(**b)»",
+        "unknown",
+    ),
     "a helper that is handed no device": (
         "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3)»",
         "tensor cpu",

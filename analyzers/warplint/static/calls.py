@@ -62,7 +62,8 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
     if given.named.get("return_tensors", UNKNOWN).constant == "pt":
         # Tokenizers and processors of Transformers work on the host.
         return domain.mapping(domain.tensor(Place.CPU))
-    if called.qualified is None and given.tensors and _is_likely_module(evaluator, node.func, name):
+    is_handed = bool(given.tensors) or _hands_model_inputs(node)
+    if called.qualified is None and is_handed and _is_likely_module(evaluator, node.func, name):
         return _run_module(evaluator, Value(Kind.MODULE), given)
     return UNKNOWN
 
@@ -91,6 +92,13 @@ def _is_likely_module(evaluator: Evaluator, function: ast.expr, name: str) -> bo
     return is_own and "__init__" in owner.stores.get(name, ())
 
 
+def _hands_model_inputs(node: ast.Call) -> bool:
+    """Whether a call is handed a batch as models of Transformers are: by their names for it, or unpacked."""
+    if not frequency.MODEL.fullmatch(last_name(node.func)):
+        return False
+    return any(word.arg is None or word.arg in naming.INPUT_FIELDS for word in node.keywords)
+
+
 def _run_module(evaluator: Evaluator, module: Value, given: Given) -> Value:
     """Modules give tensors where they live, which is where their input must live too."""
     if module.qualified is not None and domain.is_defined(module.qualified):
@@ -117,7 +125,7 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
     """The result of a method of a known kind; None where the receiver says nothing."""
     name = function.attr
     receiver = evaluator.values[function.value]
-    if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and _shows_tensor(function):
+    if receiver.kind is Kind.UNKNOWN and receiver.qualified is None and _shows_tensor(function, given):
         receiver = evaluator.placed(domain.tensor())
         evaluator.values[function.value] = receiver
     if receiver.is_tensor:
@@ -139,9 +147,14 @@ def _method(evaluator: Evaluator, function: ast.Attribute, called: Value, given:
     return None
 
 
-def _shows_tensor(method: ast.Attribute) -> bool:
-    """Whether a method shows that what it is called on is a tensor."""
+def _shows_tensor(method: ast.Attribute, given: Given) -> bool:
+    """Whether a method shows that what it is called on is a tensor.
+
+    Arrays have axes, and the dimensions of xarray are named.
+    """
     if method.attr in torch_methods.TENSOR_ONLY:
+        return True
+    if method.attr in torch_methods.REDUCTIONS and given.named.get("dim", UNKNOWN).kind is Kind.NUMBER:
         return True
     is_data = isinstance(method.value, ast.Attribute) and method.value.attr == "data"
     return is_data and method.attr in torch_methods.OF_DATA
