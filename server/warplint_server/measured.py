@@ -27,6 +27,9 @@ IDLE_LABELS = {
     IdleCause.LAUNCH: "GPU idle, fed too slowly",
     IdleCause.ALLOC: "GPU idle, allocating memory",
     IdleCause.HOST: "GPU idle, host busy elsewhere",
+    IdleCause.WARMUP: "GPU idle, loading kernels",
+    IdleCause.CAPTURE: "GPU idle, held up by the capture",
+    IdleCause.DEVICE: "GPU idle between kernels",
 }
 
 
@@ -66,6 +69,8 @@ def figures(cost: LineCost, steps: int, quote: Callable[[str], str]) -> list[tup
         ("copied", cost.copy_bytes, data_size),
         ("waits for the GPU", cost.waits, count),
         ("waited", cost.wait_us, duration),
+        ("launch queue full", cost.felt_queue_us, duration),
+        ("copies not hidden", cost.exposed_copy_us, duration),
     ]
     kernels = [
         (quote(_shortened(kernel.name)), f"{duration(kernel.us / each)} in {count(kernel.count / each)}")

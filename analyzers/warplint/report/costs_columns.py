@@ -35,6 +35,11 @@ def _count(number: int, steps: int) -> str:
     return count(number / steps) if number else ""
 
 
+def _sample_ms(cost: LineCost, steps: int) -> str:
+    """Time in the loader's workers: of one sample, whatever the steps."""
+    return _ms(cost.worker_us, 1)
+
+
 def _cause(cost: LineCost, steps: int) -> str:
     """The cause of most of the line's idle time."""
     if not _ms(cost.total_idle_us, steps):
@@ -54,9 +59,10 @@ COLUMNS = (
     Column("wait ms", lambda cost, steps: _ms(cost.wait_us, steps), 3),
     Column("idle ms", lambda cost, steps: _ms(cost.total_idle_us, steps), 8),
     Column("cause", _cause, 7, is_figure=False),
+    Column("ms/sample", _sample_ms, 7),
 )
 
-HOST_COLUMNS = (COLUMNS[0], Column("CPU ms", lambda cost, steps: _ms(cost.cpu_us, steps), 8))
+HOST_COLUMNS = (COLUMNS[0], Column("CPU ms", lambda cost, steps: _ms(cost.cpu_us, steps), 8), COLUMNS[-1])
 """Without a GPU there is only where the host was."""
 
 GAP = 2

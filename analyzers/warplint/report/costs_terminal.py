@@ -10,6 +10,7 @@ from warplint.profile.model import CapturedSource, LineCost, Profile
 from warplint.report.costs_columns import GAP, Column, columns_for, width
 from warplint.report.costs_folding import stretches
 from warplint.report.costs_summary import summary
+from warplint.report.feed_sentence import feed_sentence
 from warplint.report.figures import counted, share
 from warplint.report.frame import VISIBLE
 from warplint.report.step_history import step_history
@@ -86,6 +87,9 @@ def print_costs(console: Console, listing: Listing) -> None:
     from rich.text import Text
 
     console.print(Text(summary(listing.profile), style=HEADING))
+    feeding = feed_sentence(listing.profile)
+    if feeding is not None:
+        console.print(Text(feeding.translate(VISIBLE), style=HEADING))
     changed = step_history(listing.profile.change_points)
     if changed is not None:
         console.print(changed)

@@ -1,0 +1,56 @@
+"""Why the steps wait for data, in one sentence: the line of the loader that they wait for."""
+
+from __future__ import annotations
+
+from warplint.profile.model import LineCost, LoaderLine, Profile
+from warplint.report.figures import counted, milliseconds, share
+from warplint.source.text import LINE_END
+
+LEAST_WAIT = 0.02
+"""Steps that spend less of their time in waiting for data have nothing to gain from a faster loader."""
+TEXT_WIDTH = 48
+"""Of a line's text: enough to know it by."""
+
+
+def feed_sentence(profile: Profile) -> str | None:
+    """None where the steps hardly wait for data."""
+    totals = profile.totals
+    if not totals.wall_us or totals.felt_data_us < LEAST_WAIT * totals.wall_us:
+        return None
+    each = "a step waits" if totals.steps else "the program waits"
+    wait = f"{each} {milliseconds(totals.felt_data_us / (totals.steps or 1))} ms for data"
+    if profile.loader and profile.loaders:
+        loader, line = profile.loaders[0], profile.loader[0]
+        workers = counted(loader.workers, "worker")
+        return (
+            f"{wait}; its {workers} fetch {share(loader.busy_share)} of the time, and {share(line.share)} "
+            f"of a sample's {milliseconds(loader.sample_us)} ms is {_named(profile, line)}: {_spent(line)}"
+        )
+    dearest = max(profile.lines, key=lambda cost: cost.felt_data_us, default=None)
+    if dearest is None or not dearest.felt_data_us:
+        return wait
+    return (
+        f"{wait}; {share(dearest.felt_data_us / totals.felt_data_us)} of that is {_named(profile, dearest)}"
+    )
+
+
+def _named(profile: Profile, place: LoaderLine | LineCost) -> str:
+    """Where it is, and its text as far as it was captured."""
+    name = f"{place.file}:{place.line}"
+    source = profile.sources.get(place.file)
+    lines = LINE_END.split(source.text) if source else []
+    text = lines[place.line - 1].strip() if place.line <= len(lines) else ""
+    if len(text) > TEXT_WIDTH:
+        text = text[: TEXT_WIDTH - 1] + "…"
+    return f"{name} `{text}`" if text else name
+
+
+def _spent(line: LoaderLine) -> str:
+    """What most of the line's time went into."""
+    kinds = {
+        "computing": line.cpu_us,
+        "waiting for storage, a lock or another process": line.waiting_us,
+        "ready to run, but without a core": line.ready_us,
+    }
+    kind = max(kinds, key=lambda each: kinds[each])
+    return f"{share(kinds[kind] / line.wall_us)} {kind}" if line.wall_us else kind
