@@ -5,6 +5,7 @@ The only part of ``capture`` that others may import, and a leaf: standard librar
     run.json               written by the parent: command, root, times, exit status (see ``RunManifest``)
     rank<R>.<pid>.wlraw    one per captured process: framed records, append only
     rank<R>.<pid>.w<N>.trace.json   Kineto's own trace of window N, written under a temporary name and renamed
+    rank<R>.<pid>.g<N>.trace.json   the same of the capture of CUDA graph N, where that was outside a window
     rank<R>.<pid>.<worker pid>.wlworker   one per loader worker followed: framed records as in a raw file
     costs.sqlite           made from the above by whoever opens the folder first
     .gitignore             so that captures never reach a repository
@@ -83,10 +84,16 @@ class Record(enum.IntEnum):
     """``thread (i64)`` then int64 pairs ``(t_ns, layer)``: a call of ``layer`` began on that native thread;
     layer 0: the innermost call ended."""
     COMPILED_GRAPH = 30
-    """JSON ``{"graph": str or null, "kernels": [[name, [[source, line], …]], …]}``: a graph that was compiled,
-    with the lines that each of its kernels comes from, in launch order."""
+    """JSON ``{"graph": str or null, "kernels": [[name, [[source, line], …]], …]}``: a compiled graph, with the
+    lines that each of its kernels comes from, in launch order."""
     COMPILATION = 31
     """JSON: the run's graph breaks and recompilations so far, the last counts: ``docs/capture-format.md``."""
+    CUDA_GRAPH = 32
+    """JSON: when a CUDA graph was captured, and by which trace: ``docs/capture-format.md``. The lines of one
+    that was captured outside windows come before it."""
+    CUDA_REPLAYS = 33
+    """JSON ``{"window": int, "replays": [[t_ns, graph], …]}``: which graph was replayed when in a window; 0 is
+    one of which nothing is known."""
     WORKER = 12
     """JSON, first in a worker's file: which loader worker it is of. Keys in ``docs/capture-format.md``."""
     FETCH = 13
@@ -151,6 +158,10 @@ def worker_name(rank: int, pid: int, worker_pid: int) -> str:
 
 def trace_name(rank: int, pid: int, window: int) -> str:
     return f"rank{rank}.{pid}.w{window}.trace.json"
+
+
+def graph_trace_name(rank: int, pid: int, graph: int) -> str:
+    return f"rank{rank}.{pid}.g{graph}.trace.json"
 
 
 class RawWriter:

@@ -16,6 +16,8 @@ from warplint.capture import terminal
 from warplint.capture.allowance import Allowance, Opening
 from warplint.capture.compiled import Compiled
 from warplint.capture.forked_child import leave_before_destructors
+from warplint.capture.graphs import Graphs
+from warplint.capture.graphs_followed import Follower
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.process import Rank, describe, script_folder
@@ -73,6 +75,7 @@ class Session:
             WorkerSettings.of(settings, folders, self._rank.rank, os.getpid(), time.time())
         )
         self._compiled = Compiled(self._recorder, self._around.sources, user_code)
+        self._graphs = Graphs(self._recorder, self._open_window_number, Follower(self._around).follow)
         self._optimizer_clock = OptimizerClock(self._on_optimizer_step)
         self._module_clock = ModuleClock(self._on_module_call)
         self._kind = StepKind.MODULE
@@ -103,6 +106,7 @@ class Session:
             self._recorder.note(INFO, code, text)
         self._around.watch.install()
         self._compiled.install()
+        self._graphs.install()
         self._workers.install()
         self._optimizer_clock.start()
         self._counts_calls = self._module_clock.start()
@@ -119,6 +123,7 @@ class Session:
             self._close_window("the program ended", perf_counter_ns())
             self._compiled.write()
             self._compiled.note_what_is_lost()
+            self._graphs.note_what_is_lost()
             self._note_what_was_not_captured()
             self._times.log.finish(self._times.count)
             self._write_steps()
@@ -215,8 +220,12 @@ class Session:
         # The window's timeline needs a tool id too.
         out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
         window.follow_layers(self._module_clock.tool)
+        self._graphs.window_opened()
         before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)
         self._opening = Opening(began_ns, perf_counter_ns(), self._times.count, before_ns)
+
+    def _open_window_number(self) -> int | None:
+        return None if self._window is None else self._windows
 
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())
@@ -235,6 +244,7 @@ class Session:
             except BaseException:
                 window.abort()
                 raise
+            self._graphs.window_closed(self._windows)
             self._compiled.write()
             self._after_window(t_ns, perf_counter_ns())
             self._progress.captured()
@@ -339,6 +349,7 @@ class Session:
         self._module_clock.stop()
         self._around.watch.remove()
         self._compiled.remove()
+        self._graphs.remove()
         self._workers.remove()
         self._recorder.close()
 

@@ -12,10 +12,13 @@ from pathlib import Path
 
 from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile import notes
+from warplint.profile.captured_graphs import CapturedGraphs
 from warplint.profile.charge import Charger
 from warplint.profile.clock import ClockError
 from warplint.profile.compilation import graph_breaks, recompilations
 from warplint.profile.compiled import CompiledLines
+from warplint.profile.graphs import ReplayedLines
+from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.loader import LoaderCosts, read_loader, with_workers
 from warplint.profile.model import CapturedSource, Profile
@@ -109,6 +112,7 @@ class _ProcessJoin:
     def __init__(self, folder: Path, manifest: RunManifest, process: RawProcess, said: list[str]) -> None:
         self.folder, self.manifest, self.process, self.said = folder, manifest, process, said
         self.places = Places(process)
+        self.graphs = CapturedGraphs(folder, process.graphs, self.places)
         self.prices: list[WindowPrice] = []
         self.history = step_history(process)
         self.files = {
@@ -204,7 +208,9 @@ class _ProcessJoin:
             return _JoinedWindow(window, trace, tally)
         charger = Charger(trace, timeline, thread)
         compiled = CompiledLines(trace, self.process.compilation.graphs, self.places)
-        tally = tally_device(trace, timeline, charger, steps, self._key, layers, compiled)
+        self.graphs.take_window(window.number, trace, charger)
+        inner = InnerLines(compiled, ReplayedLines(trace, window.replays, self.graphs.launches))
+        tally = tally_device(trace, timeline, charger, steps, self._key, layers, inner)
         return _JoinedWindow(window, trace, tally)
 
     def _trace(self, window: int, close: WindowClose) -> Trace | None:

@@ -62,6 +62,10 @@ def doubts(found: Doubts) -> list[str]:
         (found.work_before_launch, "kernels or copies begin before their launch by the GPU's clock"),
         (found.malformed_events, "events of the trace were malformed and are left out"),
         (
+            found.unknown_replays,
+            "replays of CUDA graphs are on the line that replays them: no capture of the same work was seen",
+        ),
+        (
             found.unknown_compiled,
             "kernels or copies of compiled graphs are on the line that called their graph: "
             "what Inductor generated does not account for them",

@@ -23,6 +23,7 @@ from warplint.capture.layout import (
     parse_steps,
 )
 from warplint.profile.raw_compiled import RawCompilation
+from warplint.profile.raw_graphs import RawCudaGraph, replays_of_json
 from warplint.profile.raw_layer import RawLayer
 from warplint.profile.raw_steps import RawSteps
 
@@ -81,6 +82,8 @@ class RawWindow:
     """By their number in ``layer_calls``, which has numbers that no record explains too."""
     layer_calls: dict[int, array[int]] = field(default_factory=dict)
     """Native thread id to flat (t_ns, layer) pairs in order; layer 0 ends the innermost call."""
+    replays: list[tuple[int, int]] = field(default_factory=list)
+    """(t_ns, number) of each CUDA graph that was replayed."""
 
 
 @dataclass(slots=True)
@@ -95,6 +98,7 @@ class RawProcess:
     """Of the whole run."""
     windows: list[RawWindow] = field(default_factory=list)
     compilation: RawCompilation = field(default_factory=RawCompilation)
+    graphs: list[RawCudaGraph] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended: bool = False
     lost_bytes: int = 0
@@ -139,6 +143,8 @@ class _Assembly:
             Record.WINDOW_CLOSE: self._close_window,
             Record.COMPILED_GRAPH: process.compilation.add_graph,
             Record.COMPILATION: process.compilation.set_events,
+            Record.CUDA_GRAPH: self._add_graph,
+            Record.CUDA_REPLAYS: self._add_replays,
             Record.NOTE: self._add_note,
             Record.LAYER: self._add_layer,
             Record.END: self._end,
@@ -195,6 +201,16 @@ class _Assembly:
         for window in self._process.windows:
             if window.number == int(value["window"]) and window.close is None:
                 window.close = WindowClose.of_json(value)
+
+    def _add_graph(self, value: dict[str, Any]) -> None:
+        windows = self._process.windows
+        lines = windows[-1].lines if windows else self._early
+        self._process.graphs.append(RawCudaGraph.of_json(value, lines))
+
+    def _add_replays(self, value: dict[str, Any]) -> None:
+        for window in self._process.windows:
+            if window.number == int(value["window"]):
+                window.replays.extend(replays_of_json(value))
 
     def _add_note(self, value: dict[str, Any]) -> None:
         self._process.notes.append(str(value["text"]))

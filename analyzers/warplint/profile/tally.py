@@ -92,6 +92,8 @@ class Doubts:
     work_before_launch: int = 0
     """Work that by its times began before it was launched: the GPU's clock is off."""
     malformed_events: int = 0
+    unknown_replays: int = 0
+    """Replays of CUDA graphs of which nothing tells the launches apart: on the line that replays."""
     unknown_compiled: int = 0
     """Work of compiled graphs that the recorded kernels do not account for: on its region's call line."""
     devices: set[int] = field(default_factory=set)
@@ -102,6 +104,7 @@ class Doubts:
         self.work_before_launch += other.work_before_launch
         self.malformed_events += other.malformed_events
         self.unknown_compiled += other.unknown_compiled
+        self.unknown_replays += other.unknown_replays
         self.devices |= other.devices
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from warplint.profile.busy import share_busy
 from warplint.profile.calls import CallKind, is_transfer, numbers_of_kind
 from warplint.profile.charge import Charger, Phase
-from warplint.profile.compiled import CompiledLines
 from warplint.profile.exposed import exposed_copies
 from warplint.profile.idle import charge_idle
+from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.named_work import named_work
 from warplint.profile.owners import Owner, Owners
@@ -42,7 +42,7 @@ def tally_device(
     steps: StepRange,
     key_of: KeyOf,
     layers: LayerTimeline | None = None,
-    compiled: CompiledLines | None = None,
+    inner: InnerLines | None = None,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
@@ -51,7 +51,7 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    costs = _WindowCosts(trace, charger, steps, key_of, tally, compiled)
+    costs = _WindowCosts(trace, charger, steps, key_of, tally, inner)
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
@@ -83,10 +83,10 @@ class _WindowCosts:
         steps: StepRange,
         key_of: KeyOf,
         tally: Tally,
-        compiled: CompiledLines | None,
+        inner: InnerLines | None,
     ) -> None:
         self.trace, self.charger, self.steps, self.key_of, self.tally = trace, charger, steps, key_of, tally
-        self.compiled = compiled
+        self.inner = inner
         self.owners = Owners()
         self.transfers = [is_transfer(text) for text in trace.names.texts]
         self.call_of = {correlation: call for call, correlation in enumerate(trace.calls.correlation)}
@@ -101,7 +101,9 @@ class _WindowCosts:
     def add_calls(self) -> None:
         calls, doubts, texts = self.trace.calls, self.tally.doubts, self.trace.names.texts
         doubts.malformed_events += self.trace.malformed
-        doubts.unknown_compiled += 0 if self.compiled is None else self.compiled.unknown
+        if self.inner is not None:
+            doubts.unknown_compiled += self.inner.compiled.unknown
+            doubts.unknown_replays += self.inner.replayed.unknown
         launching, waiting = (numbers_of_kind(texts, kind) for kind in (CallKind.LAUNCH, CallKind.WAIT))
         known = numbers_of_kind(texts, ~CallKind.OTHER)
         for call, name in enumerate(calls.name):
@@ -131,7 +133,7 @@ class _WindowCosts:
             return
         length = work.end[index] - work.start[index]
         name = self.trace.text(work.name[index])
-        phase = Phase.FORWARD if call is None else self.charger.phase(calls.thread[call], start)
+        phase = self._phase(index, call)
         line = self._add_time(owner, name, length, phase)
         if work.kind[index] == WorkKind.KERNEL:
             tally.kernels += 1
@@ -162,7 +164,7 @@ class _WindowCosts:
         return lines[0]
 
     def _owner(self, work: int, call: int | None) -> Owner:
-        inner = () if self.compiled is None else self.compiled.of_work(work)
+        inner = () if self.inner is None else self.inner.of_work(work)
         if inner:
             return self.owners.of(inner)
         return NOWHERE if call is None else self._called_from(call)
@@ -171,12 +173,19 @@ class _WindowCosts:
         """The first of the lines that own a piece of GPU work."""
         return self.key_of(self.owners.places(self.work_owners[work])[0])
 
+    def _phase(self, work: int, call: int | None) -> Phase:
+        captured = None if self.inner is None else self.inner.phase(work)
+        if captured is not None:
+            return captured
+        calls = self.trace.calls
+        return Phase.FORWARD if call is None else self.charger.phase(calls.thread[call], calls.start[call])
+
     def line_of(self, place: int) -> LineTally:
         return self.tally.lines[self.key_of(place)]
 
     def place_of_call(self, call: int) -> int:
         """Where a call counts: in a compiled region on the first statement of what it launched."""
-        inner = () if self.compiled is None else self.compiled.of_call(call)
+        inner = () if self.inner is None else self.inner.of_call(call)
         return inner[0] if inner else self._called_from(call)
 
     def _called_from(self, call: int) -> int:
