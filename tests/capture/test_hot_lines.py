@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from pathlib import Path
 
-from programs import TRAINING, make_project, run
+import pytest
+from operators import assert_marked_operators_are_on_their_lines
+from programs import TRAINING, Run, make_project, run
 
-from warplint.capture.hot_lines import FAST_NS, HOT_EVENTS, HotLines
+from warplint.capture.hot_lines import BUDGET, FAST_NS, LOOKED_AT, HotLines
+from warplint.profile.store import open_profile
 
 LOOP, CALLER = 7, 8
 """Code objects."""
@@ -24,32 +26,69 @@ def events(*lines: tuple[int, int, int], times: int) -> array[int]:
 
 
 QUICK, SLOW = FAST_NS // 2, FAST_NS * 2
+PASSES = BUDGET // 2 + 10
 
 
 def test_lines_of_a_loop_of_plain_python_are_hot() -> None:
     hot = HotLines()
-    assert hot.look(events((LOOP, 1, QUICK), (LOOP, 2, QUICK), times=HOT_EVENTS + 10))
+    assert hot.look(events((LOOP, 1, QUICK), (LOOP, 2, QUICK), times=PASSES))
     assert hot.lines == {(LOOP, 1), (LOOP, 2)}
     assert hot.codes == {LOOP}
 
 
 def test_a_line_that_calls_an_operator_is_followed_however_often_it_runs() -> None:
     hot = HotLines()
-    hot.look(events((LOOP, 1, QUICK), (LOOP, 2, SLOW), times=HOT_EVENTS + 10))
+    hot.look(events((LOOP, 1, QUICK), (LOOP, 2, SLOW), times=2 * PASSES))
     assert hot.lines == {(LOOP, 1)}
     assert hot.codes == set(), "its returns still matter to the line that is followed"
+    assert hot.plain == {}
 
 
-def test_lines_that_run_now_and_then_are_followed() -> None:
+def test_the_budget_is_of_a_code_object_and_not_of_a_line() -> None:
     hot = HotLines()
-    assert not hot.look(events((LOOP, 1, QUICK), times=HOT_EVENTS))
-    assert not hot.look(events(*((LOOP, line, QUICK) for line in range(100)), times=HOT_EVENTS // 10))
+    lines = [(LOOP, line, QUICK) for line in range(100)]
+    assert not hot.look(events(*lines, times=BUDGET // 100 - 1))
+    assert hot.look(events(*lines, times=BUDGET // 100 + 2))
+    assert len(hot.lines) == 100
+
+
+def test_code_that_spends_its_budget_takes_none_of_another() -> None:
+    hot = HotLines()
+    hot.look(events((LOOP, 1, QUICK), *[(CALLER, line, QUICK) for line in range(2)], times=BUDGET // 2 - 10))
     assert hot.lines == set()
+    hot.look(events((LOOP, 1, QUICK), *[(CALLER, line, QUICK) for line in range(2)], times=BUDGET // 2 + 10))
+    assert hot.lines == {(CALLER, 0), (CALLER, 1)}
+
+
+def test_lines_beside_a_loop_are_followed() -> None:
+    hot = HotLines()
+    loop = events((LOOP, 2, QUICK), (LOOP, 3, QUICK), times=BUDGET)
+    hot.look(array("q", [-QUICK, LOOP, 1]) + loop)
+    assert hot.lines == {(LOOP, 2), (LOOP, 3)}
+    assert hot.codes == set()
+    assert hot.plain in ({LOOP: 2}, {LOOP: 3})
+
+
+def test_code_with_a_slow_line_at_any_time_is_not_plain() -> None:
+    hot = HotLines()
+    hot.look(events((LOOP, 2, QUICK), (LOOP, 3, QUICK), times=BUDGET))
+    assert hot.plain
+    hot.look(events((LOOP, 9, SLOW), (CALLER, 1, QUICK), times=3))
+    assert hot.plain == {}
+    hot.look(events((LOOP, 4, QUICK), (LOOP, 5, QUICK), times=BUDGET))
+    assert hot.plain == {}
+
+
+def test_many_events_are_judged_by_a_sample() -> None:
+    hot = HotLines()
+    hot.look(array("q", [-QUICK, LOOP, 9]) + events((LOOP, 1, QUICK), (LOOP, 2, QUICK), times=10 * LOOKED_AT))
+    assert hot.lines == {(LOOP, 1), (LOOP, 2)}
+    assert hot.codes == set(), "the line before the loop was met, long before the sample"
 
 
 def test_time_outside_the_users_code_is_no_line() -> None:
     hot = HotLines()
-    hot.look(events((0, 0, QUICK), (CALLER, 3, QUICK), times=HOT_EVENTS + 10))
+    hot.look(events((0, 0, QUICK), (CALLER, 3, QUICK), times=2 * PASSES))
     assert hot.lines == {(CALLER, 3)}
 
 
@@ -60,8 +99,7 @@ def test_hot_lines_are_named_in_runs() -> None:
     assert hot.describe({LOOP: code}) == "train.py:3-5, train.py:9, train.py:11 and 1 more"
 
 
-def test_a_hot_loop_neither_slows_the_window_much_nor_fills_the_disk(tmp_path: Path) -> None:
-    text = f"""
+TEXT = f"""
 {TRAINING}
 def busy(count):
     total = 0
@@ -69,16 +107,42 @@ def busy(count):
         total += index
         total -= 1
     return total
+def mixed(count):
+    busy(count)
+    return torch.ones(4).sinc()  # -> sinc
 train(2)
-for step in range(5):
-    busy(500_000)
+for step in range(9):
+    mixed(100_000)
     train(1)
 """
-    root = make_project(tmp_path / "project", train=text)
-    process = run(root, "--after", "2", "--steps", "3", "train.py").process
-    loop = text.splitlines().index("    for index in range(count):") + 1
-    assert process.notes["hot-lines"].startswith(f"train.py:{loop}")
+
+
+@pytest.fixture(scope="module")
+def hot(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    root = make_project(tmp_path_factory.mktemp("hot") / "project", train=TEXT)
+    return run(root, "--after", "2", "--steps", "7", "train.py")
+
+
+def line_of(text: str) -> int:
+    return TEXT.splitlines().index(text) + 1
+
+
+def test_a_hot_loop_neither_slows_the_window_much_nor_fills_the_disk(hot: Run) -> None:
+    process = hot.process
+    loop = line_of("    for index in range(count):")
+    assert process.notes["hot-lines"].startswith(f"train.py:{loop}-{loop + 2}: run too often")
     met = sum(len(lines) // 3 for lines in process.lines.values())
-    assert met < 1_000_000, "all lines of the window would be 6,000,000"
-    assert process.closed[0]["step"] == 6
+    assert met < 2_200_000, "all lines of the window would be 2,400,000"
+    assert process.closed[0]["step"] == 10
     assert loop - 1 in process.lines_of("busy"), "the line before the loop is still followed"
+
+
+def test_the_time_of_a_hot_loop_stands_on_it(hot: Run) -> None:
+    profile = open_profile(hot.folder)
+    loop = line_of("    for index in range(count):")
+    inside = sum(cost.share for cost in profile.lines if loop <= cost.line <= loop + 2)
+    assert inside > 0.6
+
+
+def test_operators_beside_a_hot_loop_stay_on_their_lines(hot: Run) -> None:
+    assert_marked_operators_are_on_their_lines(hot.folder, TEXT)

@@ -24,7 +24,7 @@ class ThreadBuffer(threading.local):
     def __init__(self, buffers: Buffers) -> None:
         events: list[int] = []
         self.extend = events.extend
-        buffers.add(threading.get_native_id(), events)
+        buffers.own(threading.get_ident(), threading.get_native_id(), events)
 
 
 class Buffers:
@@ -34,6 +34,10 @@ class Buffers:
         self._recorder = recorder
         self._sources = sources
         self._threads: list[tuple[int, list[int]]] = []
+        self._own: dict[int, list[int]] = {}
+        """By thread identifier, of threads whose callbacks have added any."""
+        self._last_ns: dict[int, int] = {}
+        """When the last event of each list was that is written, by the list's ``id``."""
         self._flushing = threading.Lock()
         self._described = 0
         self.codes: dict[int, CodeType] = {}
@@ -45,6 +49,28 @@ class Buffers:
     def add(self, thread: int, events: list[int]) -> None:
         """Take over the events of a native thread."""
         self._threads.append((thread, events))
+
+    def own(self, ident: int, thread: int, events: list[int]) -> None:
+        """Take over what the callbacks of a thread add."""
+        self.add(thread, events)
+        self._own[ident] = events
+
+    def insert(self, ident: int, event: tuple[int, int, int]) -> None:
+        """Add an event to those of another thread, if its callbacks have added any."""
+        if ident in self._own:
+            self._own[ident].extend(event)
+
+    def forget_line(self, ident: int) -> None:
+        """Where a thread has been since its last event is not known."""
+        events = self._own.get(ident)
+        if events is not None:
+            last_ns = events[-FIELDS] if events else self._last_ns.get(id(events), 0)
+            events.extend((last_ns + 1, 0, 0))
+
+    def forget_lines(self) -> None:
+        """Nor is it of any thread."""
+        for ident in list(self._own):
+            self.forget_line(ident)
 
     def note(self, ident: int, native_id: int, event: tuple[int, int, int]) -> None:
         """Add an event to a thread's, before its own callbacks do."""
@@ -65,7 +91,7 @@ class Buffers:
         if not self._flushing.acquire(blocking=False):
             return []
         try:
-            chunks = [(thread, _take(events)) for thread, events in list(self._threads)]
+            chunks = [(thread, self._take(events)) for thread, events in list(self._threads)]
             # Only now: a code object is learnt before its first event is appended.
             self._describe_codes()
             for thread, chunk in chunks:
@@ -90,8 +116,9 @@ class Buffers:
             )
         self._described = len(codes)
 
-
-def _take(events: list[int]) -> array[int]:
-    taken = events[:]
-    del events[: len(taken)]
-    return array("q", taken)
+    def _take(self, events: list[int]) -> array[int]:
+        taken = events[:]
+        if taken:
+            self._last_ns[id(events)] = taken[-FIELDS]
+        del events[: len(taken)]
+        return array("q", taken)

@@ -1,4 +1,9 @@
-"""Lines of plain Python that run so often that following them would slow the program many times over."""
+"""Lines of plain Python that run so often that following them would slow the program many times over.
+
+Every code object has a budget of line events. What it spends on lines that call nothing of torch's is counted
+ten times a second; above the budget those lines are followed no longer. Lines that call operators always are,
+since what they launch must be charged to them.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +20,66 @@ Place = tuple[int, int]
 
 FAST_NS = 3_000
 """A line followed this soon by the next called nothing of torch's: the least operator takes longer."""
-HOT_EVENTS = 10_000
-"""So many such events of one line between two looks, a tenth of a second apart, make it hot."""
+BUDGET = 10_000
+"""Events of fast lines that a code object may make between two looks, a tenth of a second apart: at a quarter
+of a microsecond each, they take a fortieth of the time."""
+LEAST_EVENTS = 100
+"""A line with fewer events between two looks stays followed in any case."""
+SLOW_SHARE = 0.05
+"""A line counts as one that calls operators when this part of its events was not fast: a fast line is
+interrupted now and then."""
+LOOKED_AT = 30_000
+"""Events counted at a look, which take ten milliseconds: of more only the last, as a sample of all."""
 PLACES_NAMED = 3
 
 
 @dataclass(slots=True)
 class HotLines:
-    """Lines to be followed no longer, and code objects of which no line is left to follow."""
+    """What is to be followed no longer."""
 
     lines: set[Place] = field(default_factory=set)
     codes: set[int] = field(default_factory=set)
+    """Code objects that are entered so often that not even their returns are followed."""
+    plain: dict[int, int] = field(default_factory=dict)
+    """Code objects with hot lines of which no line was slow, and the line that ran most often."""
+    _all: _Counted = field(default_factory=lambda: _Counted(Counter(), Counter()))
+    """All events so far."""
 
     def look(self, events: array[int]) -> bool:
         """Learn from a thread's flat ``t_ns, code, line`` triples; True when something new is hot."""
-        if len(events) <= 3 * HOT_EVENTS:
+        self._all.add(events)
+        for code in [code for code in self.plain if self._has_slow_line(code)]:
+            del self.plain[code]
+        total = len(events) // 3
+        if total <= BUDGET:
             return False
-        times, places = events[::3], list(zip(events[1::3], events[2::3], strict=True))
-        fast = Counter(
-            place
-            for place, before, after in zip(places, times, times[1:], strict=False)
-            if after - before < FAST_NS
-        )
-        found = {place for place, count in fast.items() if count > HOT_EVENTS and place[0]} - self.lines
+        sample = _Counted(Counter(), Counter())
+        sample.add(events[-3 * LOOKED_AT :])
+        found = self._over_budget(sample, scale=total / min(total, LOOKED_AT))
         self.lines |= found
-        left = {code for code, line in places if (code, line) not in self.lines}
-        self.codes |= {code for code, _ in found} - left
         return bool(found)
+
+    def _over_budget(self, sample: _Counted, scale: float) -> set[Place]:
+        found: set[Place] = set()
+        for code, spent in sample.fast_by_code().items():
+            if not code or spent * scale <= BUDGET:
+                continue
+            often = {place: count for place, count in sample.events.items() if place[0] == code}
+            hot = {place for place, count in often.items() if count * scale >= LEAST_EVENTS}
+            new = {place for place in hot if not sample.is_slow(place)} - self.lines
+            if new:
+                found |= new
+                self._judge(code, max(new, key=lambda place: often[place])[1], self.lines | new)
+        return found
+
+    def _judge(self, code: int, hottest: int, hot: set[Place]) -> None:
+        if not self._has_slow_line(code):
+            self.plain[code] = hottest
+        if all(place in hot for place in self._all.events if place[0] == code):
+            self.codes.add(code)
+
+    def _has_slow_line(self, code: int) -> bool:
+        return any(self._all.is_slow(place) for place in self._all.slow if place[0] == code)
 
     def describe(self, codes: dict[int, CodeType]) -> str:
         """The lines, named for people."""
@@ -51,6 +89,32 @@ class HotLines:
         spans = [f"{file}:{span}" for file, lines in sorted(by_file.items()) for span in _spans(lines)]
         more = len(spans) - PLACES_NAMED
         return ", ".join(spans[:PLACES_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Events by place: all of them, and those not soon followed by the next."""
+
+    events: Counter[Place]
+    slow: Counter[Place]
+
+    def add(self, events: array[int]) -> None:
+        times, places = events[::3], list(zip(events[1::3], events[2::3], strict=True))
+        self.events.update(places[:-1])
+        self.slow.update(
+            place
+            for place, before, after in zip(places, times, times[1:], strict=False)
+            if after - before >= FAST_NS
+        )
+
+    def fast_by_code(self) -> Counter[int]:
+        fast: Counter[int] = Counter()
+        for (code, line), count in self.events.items():
+            fast[code] += count - self.slow[code, line]
+        return fast
+
+    def is_slow(self, place: Place) -> bool:
+        return self.slow[place] > SLOW_SHARE * self.events[place]
 
 
 def _spans(lines: Iterable[int]) -> list[str]:

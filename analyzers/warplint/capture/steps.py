@@ -19,7 +19,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from warplint.capture.step_log import StepLog
-from warplint.capture.tool_ids import monitoring, release_tool, take_tool
+from warplint.capture.tool_ids import leave_tool, monitoring, take_tool
 
 OnStep = Callable[[int], None]
 """Called at the end of each step with the time in ``perf_counter_ns``."""
@@ -78,6 +78,7 @@ class ModuleClock:
         self._on_step = on_step
         self._tool: int | None = None
         self._watched: tuple[CodeType, ...] = ()
+        self._callbacks: dict[int, Callable[..., object]] = {}
         self.optimizer_built = False
         """Whether the program made an optimizer, and so means to train."""
 
@@ -91,7 +92,8 @@ class ModuleClock:
         call, optimizer_init = module_call(), torch.optim.Optimizer.__init__.__code__
         self._watched = (call, optimizer_init)
         events = monitoring.events
-        for event, callback in self._callbacks(call).items():
+        self._callbacks = self._make_callbacks(call)
+        for event, callback in self._callbacks.items():
             monitoring.register_callback(tool, event, callback)
         monitoring.set_local_events(tool, call, events.PY_START | events.PY_RETURN)
         monitoring.set_local_events(tool, optimizer_init, events.PY_START)
@@ -107,12 +109,9 @@ class ModuleClock:
         if self._tool is None:
             return
         tool, self._tool = self._tool, None
-        monitoring.set_events(tool, 0)
-        for code in self._watched:
-            monitoring.set_local_events(tool, code, 0)
-        release_tool(tool)
+        leave_tool(tool, self._callbacks, self._watched)
 
-    def _callbacks(self, call: CodeType) -> dict[int, Callable[..., object]]:
+    def _make_callbacks(self, call: CodeType) -> dict[int, Callable[..., object]]:
         depths: dict[int, int] = {}
         on_step, thread_id, disable = self._on_step, threading.get_ident, monitoring.DISABLE
 

@@ -37,7 +37,10 @@ class Timeline(Protocol):
         """Everything off; may be called twice."""
 
     def mute(self, hot: HotLines) -> None:
-        """Stop following hot lines; their time falls to the line followed before them."""
+        """Stop following hot lines each time; ``hot`` may have become more since the last call."""
+
+    def step_ended(self) -> str | None:
+        """To be called by the stepping thread. Why lines are followed no longer, in a clause, told once."""
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         """Have ``callback`` called once by the thread of that identifier.

@@ -11,6 +11,7 @@ generator, exception or frame entered before the window can bring out of step.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
@@ -20,8 +21,9 @@ from typing import Any
 
 from warplint.capture.buffers import Buffers
 from warplint.capture.hot_lines import HotLines
+from warplint.capture.hot_samples import HotSamples
 from warplint.capture.timeline import Unavailable, seed, user_stacks
-from warplint.capture.tool_ids import monitoring, release_tool, take_tool
+from warplint.capture.tool_ids import holds_tool, leave_tool, monitoring, take_tool
 from warplint.capture.user_code import UserCode
 
 
@@ -33,7 +35,9 @@ class MonitoringTimeline:
         self._user_code = user_code
         self._tool: int | None = None
         self._callbacks: dict[int, Callable[..., Any]] = {}
-        self._muting = False
+        self._hot: HotLines | None = None
+        self._samples: list[HotSamples] = []
+        """One at most. A list, from which one thread alone can take it."""
 
     def start(self) -> None:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -57,21 +61,49 @@ class MonitoringTimeline:
         if self._tool is None:
             return
         tool, self._tool = self._tool, None
-        monitoring.set_events(tool, 0)
-        for code in list(self._buffers.codes.values()):
-            monitoring.set_local_events(tool, code, 0)
-        release_tool(tool)
+        leave_tool(tool, self._callbacks, list(self._buffers.codes.values()))
+        self._stop_samples()
+
+    def step_ended(self) -> str | None:
+        if self._tool is None:
+            return None
+        if not holds_tool(self._tool):
+            self.stop()
+            self._buffers.forget_lines()
+            return "the program freed the tool id of sys.monitoring through which they were"
+        self._follow_hot_lines_once()
+        return None
+
+    def _follow_hot_lines_once(self) -> None:
+        """Have each hot line told when the coming step first reaches it: what was off comes on again."""
+        if self._hot is None:
+            return
+        followed = self._buffers.codes
+        for code in {code for code, _ in self._hot.lines} - self._hot.codes:
+            monitoring.set_local_events(self._tool, followed[code], 0)
+            self._follow(followed[code])
 
     def mute(self, hot: HotLines) -> None:
-        if self._tool is None or self._muting:
+        if self._tool is None or self._hot is not None:
             return
-        self._muting = True
+        self._hot = hot
+        samples = HotSamples(self._buffers, hot)
+        samples.start()
+        self._samples.append(samples)
+        if self._tool is None:
+            # The stepping thread has stopped us meanwhile.
+            self._stop_samples()
+            return
         events, disable = monitoring.events, monitoring.DISABLE
         on_line, on_leave = self._callbacks[events.LINE], self._callbacks[events.PY_RETURN]
         lines, codes = hot.lines, hot.codes
 
         def on_line_unless_hot(code: CodeType, line: int) -> object:
-            return disable if (id(code), line) in lines else on_line(code, line)
+            if (id(code), line) not in lines:
+                return on_line(code, line)
+            if id(code) not in codes:
+                on_line(code, line)
+            return disable
 
         def on_leave_unless_hot(code: CodeType, offset: int, value: object) -> object:
             return disable if id(code) in codes else on_leave(code, offset, value)
@@ -84,6 +116,10 @@ class MonitoringTimeline:
         self._callbacks |= muting
         for event, callback in muting.items():
             monitoring.register_callback(self._tool, event, callback)
+
+    def _stop_samples(self) -> None:
+        with contextlib.suppress(IndexError):
+            self._samples.pop().stop()
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         if self._tool is None:

@@ -33,7 +33,11 @@ class SettraceTimeline:
         self._thread = 0
         self._traced: list[FrameType] = []
         self._trace: TraceFunction | None = None
+        self._trace_frame: TraceFunction | None = None
         self._hot = HotLines()
+        self._passed: set[int] = set()
+        """Code objects of which a frame was followed to its end."""
+        self._lost = False
         self._pending: tuple[Callable[[], None], int, set[int]] | None = None
         self.watched: tuple[CodeType, Callable[[FrameType], TraceFunction]] | None = None
         """A function that someone else follows, and what gives the trace function for a frame of it."""
@@ -42,15 +46,19 @@ class SettraceTimeline:
         if sys.gettrace() is not None or threading.gettrace() is not None:
             raise Unavailable("a debugger or coverage tool traces the program and is left alone")
         self._thread = threading.get_ident()
-        on_call, on_event = self._trace_functions()
+        self._trace, self._trace_frame = self._trace_functions()
+        threading.settrace(self._trace)
         # Other running threads cannot be given a trace function: they have no lines rather than stale ones.
-        self._traced = user_stacks(self._user_code)[self._thread]
-        seed(self._buffers, self._thread, self._traced)
-        for frame in self._traced:
-            frame.f_trace = on_event
-        self._trace = on_call
-        threading.settrace(on_call)
-        sys.settrace(on_call)
+        self._trace_stack()
+
+    def _trace_stack(self) -> None:
+        """Follow the calling thread's frames that are under way, and all that it will enter."""
+        stack = user_stacks(self._user_code)[self._thread]
+        seed(self._buffers, self._thread, stack)
+        for frame in stack:
+            frame.f_trace = self._trace_frame
+        self._traced.extend(stack)
+        sys.settrace(self._trace)
 
     def stop(self) -> None:
         """Off in the calling thread and for new ones; other traced threads notice at their next call."""
@@ -68,6 +76,20 @@ class SettraceTimeline:
 
     def mute(self, hot: HotLines) -> None:
         self._hot = hot
+
+    def step_ended(self) -> str | None:
+        if self._trace is None or self._lost:
+            return None
+        found = sys.gettrace()
+        if found is self._trace:
+            return None
+        self._buffers.forget_line(self._thread)
+        if found is None:
+            # A debugger was here, or the stack overflowed in our trace function, which Python then drops.
+            self._trace_stack()
+            return None
+        self._lost = True
+        return "a debugger or coverage tool of the program's traces it by now"
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         self._pending = (callback, thread, {id(place) for place in places})
@@ -98,7 +120,12 @@ class SettraceTimeline:
                 return None
             if id(code) not in codes:
                 learn(code)
-            if code.co_flags & RESUMABLE:
+            resumes = code.co_flags & RESUMABLE
+            hottest = self._hot.plain.get(id(code))
+            if hottest is not None and id(code) in self._passed and not resumes:
+                local.extend((now(), id(code), hottest))
+                frame.f_trace_lines = False
+            elif resumes:
                 # A generator goes on in the middle of a line, of which no line event tells.
                 note(frame)
             return on_event
@@ -106,12 +133,10 @@ class SettraceTimeline:
         def on_event(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
             if event == "line":
                 local.extend((now(), id(frame.f_code), frame.f_lineno))
-                if self._hot.lines and (id(frame.f_code), frame.f_lineno) in self._hot.lines:
-                    # Lines can be switched off for a frame only as a whole: not for those that last.
-                    frame.f_trace_lines = frame in self._traced
                 if self._pending is not None:
                     self._run_pending()
             elif event == "return":
+                self._passed.add(id(frame.f_code))
                 note(frame.f_back)
             return on_event if self._trace is not None else None
 

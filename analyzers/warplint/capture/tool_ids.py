@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import CodeType
 from typing import Any
 
@@ -63,6 +63,28 @@ def _free_tools() -> list[int]:
 
 def _door() -> None:
     """Its start is the event behind ``out_of_sight``."""
+
+
+def holds_tool(tool: int) -> bool:
+    """Whether an id is still ours: any code may free it and take it over."""
+    return bool(monitoring.get_tool(tool) == NAME)
+
+
+def leave_tool(tool: int, callbacks: Mapping[int, Callable[..., Any]], codes: Iterable[CodeType]) -> None:
+    """Everything of ours off, and the id free again; one that is someone else's by now stays theirs."""
+    if monitoring.get_tool(tool) is None:
+        # Freed by the program, which leaves events of code objects on.
+        monitoring.use_tool_id(tool, NAME)
+    if not holds_tool(tool):
+        for event, callback in callbacks.items():
+            found = monitoring.register_callback(tool, event, None)
+            if found is not callback:
+                monitoring.register_callback(tool, event, found)
+        return
+    monitoring.set_events(tool, 0)
+    for code in codes:
+        monitoring.set_local_events(tool, code, 0)
+    release_tool(tool)
 
 
 def release_tool(tool: int) -> None:

@@ -122,6 +122,7 @@ class Window:
         """Mark a step's end; True when it was the last one wanted."""
         self.steps_left -= 1
         if self.steps_left <= 0:
+        self._check_timeline()
             return True
         if self._trace is not None:
             self._trace.mark()
@@ -179,6 +180,13 @@ class Window:
             self._stop_trace()
 
     def on_its_thread(self) -> bool:
+    def _check_timeline(self) -> None:
+        lost = self._timeline.step_ended() if self._timeline is not None else None
+        if lost is not None:
+            self._around.recorder.note(
+                WARNING, "timeline-lost", f"window {self._number}: lines are not followed to its end: {lost}"
+            )
+
         """Whether the calling thread is the one the window was opened on."""
         return threading.get_ident() == self._thread
 
@@ -297,10 +305,15 @@ class Window:
             self._around.recorder.note(
                 WARNING,
                 "hot-lines",
-                f"{where}: run too often to be followed, their time stands on lines before them",
+                f"{where}: run too often to be followed each time: {self._told_instead()}",
             )
 
     def _ticking_failed(self, error: Exception) -> None:
+    def _told_instead(self) -> str:
+        if native_method() is Method.MONITORING:
+            return "their time is told by the first pass of a step and by samples"
+        return "functions that do nothing else have their time on the line that runs most often"
+
         self._around.recorder.note(WARNING, "samples-lost", f"device samples end early: {error!r}")
 
 
