@@ -1,7 +1,7 @@
-"""Makes a long trace of a real one: long_trace.py TRACE INTO --bytes N repeats its events, one run after another.
+"""Makes a long trace of a real one: long_trace.py TRACE INTO --bytes N repeats its events, run after run.
 
-Times, correlations, ids of operators and flows, sequence numbers and numbers of steps go on counting, so that the
-result is what a longer run would have recorded; the layout is Kineto's.
+Times, correlations, ids of operators and flows, sequence numbers and numbers of steps go on counting, so that
+the result is what a longer run would have recorded; the layout is Kineto's.
 """
 
 from __future__ import annotations

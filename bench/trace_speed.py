@@ -1,0 +1,138 @@
+"""How fast traces are read and imported, and in how much memory, beside HolisticTraceAnalysis (same run).
+
+    python bench/trace_speed.py TRACE… --hta PYTHON [--long BYTES] [--runs 3]
+
+Each of these runs in a process of its own, in turn with the others; printed are the least processor time of
+the runs (imports of modules not counted) and the largest memory:
+
+- read: `read_trace`, the file to columns of numbers;
+- import: `warplint import` whole, with the join of costs, the store and what is printed;
+- HTA: `parse_trace_dataframe` of traceinsight (`pip install traceinsight` in the environment of PYTHON), the
+  file to a table, as its analyses need it.
+
+With --long the first trace is repeated to BYTES (`long_trace.py`) and read and imported: memory must not grow
+with the file. HTA needs several times the file's size and is not run on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from long_trace import repeat
+
+READ_GOAL = 200_000
+"""Events a second."""
+HTA_GOAL = 3.0
+MEMORY_GOAL_MB = 300
+"""Of a trace of 1 GB."""
+
+MEASURED = """
+import sys, time
+{setup}
+begin = time.process_time()
+{work}
+seconds = time.process_time() - begin
+peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))
+print(seconds, int(peak.split()[1]) / 1000)
+"""
+"""``ru_maxrss`` would be that of the process that started this one, if it was larger."""
+READ = MEASURED.format(
+    setup="from pathlib import Path\nfrom warplint.profile.trace_file import read_trace\n"
+    "import warplint.profile.trace_fast",
+    work="read_trace(Path(sys.argv[1]))",
+)
+IMPORT = MEASURED.format(
+    setup="import os\nfrom warplint.__main__ import main\nimport warplint.commands.import_\n"
+    "import warplint.profile.trace_fast, rich.console, rich.table\n"
+    "out, sys.stdout = sys.stdout, open(os.devnull, 'w')",
+    work="status = main(['import', sys.argv[1]])\nsys.stdout = out\nassert status == 0",
+)
+HTA = MEASURED.format(
+    setup="from hta.common.trace_parser import parse_trace_dataframe\n"
+    "from hta.configs.parser_config import ParserConfig",
+    work="parse_trace_dataframe(sys.argv[1], ParserConfig.get_default_cfg())",
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor time and largest memory of one run."""
+
+    seconds: float
+    megabytes: float
+
+
+def measure(python: str, code: str, trace: Path, folder: Path) -> Cost:
+    command = [python, "-c", code, str(trace)]
+    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder).stdout
+    seconds, megabytes = output.split()[-2:]
+    return Cost(float(seconds), float(megabytes))
+
+
+def best(costs: list[Cost]) -> Cost:
+    return Cost(min(cost.seconds for cost in costs), max(cost.megabytes for cost in costs))
+
+
+def events_in(trace: Path) -> int:
+    raw = trace.read_bytes()
+    return len(json.loads(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw)["traceEvents"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("traces", nargs="+", type=Path)
+    parser.add_argument("--hta", required=True, metavar="PYTHON")
+    parser.add_argument("--long", type=int, metavar="BYTES")
+    parser.add_argument("--runs", type=int, default=3)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pyproject.toml").touch()
+        ratios = [compare(trace.absolute(), asked.hta, asked.runs, folder) for trace in asked.traces]
+        print(f"read beside HTA, least of all files: {min(ratios):.1f} times as fast (goal {HTA_GOAL:g})")
+        if asked.long:
+            remember(asked.traces[0].absolute(), asked.long, folder)
+
+
+def compare(trace: Path, hta: str, runs: int, folder: Path) -> float:
+    """Print the three beside each other; returns how many times as fast as HTA the reader is."""
+    programs = {"read": (sys.executable, READ), "import": (sys.executable, IMPORT), "HTA": (hta, HTA)}
+    found: dict[str, list[Cost]] = {program: [] for program in programs}
+    for _ in range(runs):
+        for program, (python, code) in programs.items():
+            found[program].append(measure(python, code, trace, folder))
+    costs = {program: best(each) for program, each in found.items()}
+    events = events_in(trace)
+    print(f"{trace.parent.name}/{trace.name}: {events:,} events, {trace.stat().st_size / 1e6:.1f} MB")
+    for program, cost in costs.items():
+        times = costs["HTA"].seconds / cost.seconds
+        goal = f" (goal {READ_GOAL:,})" if program == "read" else ""
+        print(
+            f"  {program:7} {cost.seconds:6.2f} s  {events / cost.seconds:9,.0f} events/s{goal}"
+            f"  {times:4.1f} times HTA's speed  {cost.megabytes:5.0f} MB"
+        )
+    return costs["HTA"].seconds / costs["read"].seconds
+
+
+def remember(trace: Path, size: int, folder: Path) -> None:
+    """Read and import a long trace once each."""
+    long = folder / "long.json"
+    repetitions = repeat(trace, long, size)
+    print(f"{trace.name} repeated {repetitions} times: {long.stat().st_size / 1e9:.2f} GB")
+    for program, code in (("read", READ), ("import", IMPORT)):
+        cost = measure(sys.executable, code, long, folder)
+        goal = f" (goal under {MEMORY_GOAL_MB})"
+        print(f"  {program:7} {cost.seconds:6.1f} s  {cost.megabytes:5.0f} MB{goal}")
+
+
+if __name__ == "__main__":
+    main()
