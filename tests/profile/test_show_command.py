@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from building import MAIN, CaptureBuilder
 
+from warplint.capture.layout import Record
 from warplint.profile.sections import SECTIONS
 
 SOURCE = '''\
@@ -88,8 +89,13 @@ def test_summary_says_what_the_steps_spent_their_time_on(project: Path) -> None:
     )
 
 
+def test_the_second_sentence_says_which_line_the_steps_wait_for_data_on(project: Path) -> None:
+    second = show(project, environment={"COLUMNS": "200"}).splitlines()[1]
+    assert second == "a step waits 6.00 ms for data; 100% of that is train.py:20 `forward(torch.ones(3))`"
+
+
 def test_lines_stand_beside_their_figures(project: Path) -> None:
-    lines = show(project).splitlines()
+    lines = show(project).split("\n\n", 1)[1].splitlines()
     header = next(line for line in lines if line.lstrip().startswith("time"))
     assert header.split() == [
         *("time", "GPU", "ms", "fwd", "launches", "copies", "idle", "ms", "cause", "line", "source"),
@@ -111,7 +117,7 @@ def test_what_did_not_run_is_folded_and_its_function_named_where_something_did(p
 
 
 def test_top_lists_the_hottest_lines_first(project: Path) -> None:
-    lines = show(project, "--top", "2").splitlines()
+    lines = show(project, "--top", "2").split("\n\n", 1)[1].splitlines()
     found = [line for line in lines if "train.py:" in line]
     assert [re.search(r"train\.py:(\d+)", line)[1] for line in found] == ["20", "7"]  # type: ignore[index]
 
@@ -276,3 +282,24 @@ def test_escape_codes_in_a_source_do_not_reach_the_terminal(tmp_path: Path) -> N
     folder = builder.write(tmp_path / "capture")
     for arguments in ((), ("--top", "3")):
         assert "\x1b" not in show(tmp_path, "--capture", str(folder), *arguments)
+
+
+def test_what_torch_compile_did_is_said(tmp_path: Path) -> None:
+    """Three quarters of the GPU's time is fused: 30 of 40 us."""
+    again = {"file": "/app/train.py", "line": 1, "reason": "tensor 'x' size mismatch", "count": 2}
+    broken = {"file": "/app/train.py", "line": 2, "reason": "print" * 40, "count": 1}
+    builder = CaptureBuilder("x = a\ny = b\nz = model(x)\n", steps=[0, 100], window=(0, 100))
+    builder.lines = {MAIN: [(0, 3)]}
+    builder.trace.op("## Call CompiledFxGraph fkey ##", 5, 40)
+    builder.trace.kernel(10, 20, 50, 1, "triton_poi_fused_add_0")
+    builder.trace.kernel(45, 60, 70, 2, "eager")
+    builder.compiled = [
+        (Record.COMPILED_GRAPH, {"graph": "fkey", "kernels": [["triton_poi_fused_add_0", [[1, 1], [1, 2]]]]}),
+        (Record.COMPILATION, {"graph_breaks": [broken], "recompilations": [again], "dropped": 0}),
+    ]
+    lines = show(tmp_path, "--capture", str(builder.write(tmp_path / "capture"))).splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert "75% of the GPU time is in kernels that torch.compile fused from several lines" in text
+    assert "torch.compile broke off at 1 line: train.py:2 (" + "print" * 17 in text
+    assert "print" * 18 not in text
+    assert "torch.compile compiled again 2 times: train.py:1 (tensor 'x' size mismatch)" in text
