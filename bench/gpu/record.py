@@ -12,6 +12,7 @@ faults-*      a planted fault's cost, as the program measures it uncaptured, aga
 peers-*       torch.profiler with stacks and Scalene on the same programs, each in a process of its own
 waits         planted waits of 20 ms (sleep, synchronize, copy) against the program's own clock
 fix           the example's planted copies before and after ``warplint check --fix --unsafe-fixes``
+light         the light tier on a launch-bound program
 cupti         what a launch-bound program pays for a tracer that stays attached after a window
 """
 
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -63,18 +65,20 @@ NANOGPT_ARGUMENTS = [
     "--max_iters=120",
 ]
 STEPS = {
-    "launch_bound": 800,
-    "gpu_bound": 250,
-    "compiled": 1500,
-    "cuda_graph": 6000,
-    "data_starved": 200,
-    "many_threads": 2000,
+    "launch_bound": 400,
+    "gpu_bound": 150,
+    "compiled": 600,
+    "cuda_graph": 2000,
+    "data_starved": 120,
+    "many_threads": 600,
 }
-"""Program to so many steps as take about ten seconds on an H200."""
+"""Program to so many steps as take about five seconds on an H200."""
+FEW_STEPS = 45
+"""For the independent records, which slow a program down."""
 EAGER = ("launch_bound", "gpu_bound", "data_starved", "many_threads")
 """Programs whose every launch an independent record can name the line of."""
 FAULTS = ("decode", "wait", "tiny", "copy")
-FAULT_STEPS = 360
+FAULT_STEPS = 240
 ROUNDS = 2
 LONG_RUN_S = 300.0
 """The run that the price is promised for: five minutes."""
@@ -87,13 +91,13 @@ class Bench:
         self.out, self.nanogpt = out, nanogpt
         self.scratch = Path(tempfile.mkdtemp())
 
-    def words(self, program: str) -> tuple[list[str], Path]:
+    def words(self, program: str, steps: int | None = None) -> tuple[list[str], Path]:
         """Command words after ``python``, and the folder to run in."""
         if program == "unet3d":
             return [str(UNET), "--epochs", "3"], ROOT
         if program == "nanogpt":
             return self._nanogpt()
-        return [str(PROGRAMS / f"{program}.py"), str(STEPS[program])], ROOT
+        return [str(PROGRAMS / f"{program}.py"), str(steps or STEPS[program])], ROOT
 
     def _nanogpt(self) -> tuple[list[str], Path]:
         assert self.nanogpt is not None
@@ -105,15 +109,23 @@ class Bench:
         return [str(self.nanogpt / "train.py"), *NANOGPT_ARGUMENTS], self.nanogpt
 
     def agreement(self, program: str) -> dict[str, Any]:
-        words, cwd = self.words(program)
+        """Three runs side by side: no time is taken here."""
+        words, cwd = self.words(program, FEW_STEPS)
         record = self.scratch / f"{program}.jsonl"
         library = truth_folder(self.scratch)
+        with ThreadPoolExecutor() as pool:
+            truths = {
+                kind: pool.submit(
+                    capture, ["-m", "warplint_truth", kind, str(record), *words], cwd, extra_path=library
+                )
+                for kind in ("forward", "backward")
+            }
+            plain = pool.submit(capture, words, cwd)
         result: dict[str, Any] = {}
-        for kind in ("forward", "backward"):
-            folder, _ = capture(["-m", "warplint_truth", kind, str(record), *words], cwd, extra_path=library)
-            arguments = [str(folder)] + ([str(record)] if kind == "backward" else [])
+        for kind, truth in truths.items():
+            arguments = [str(truth.result()[0])] + ([str(record)] if kind == "backward" else [])
             result[kind] = json.loads(python([str(HERE / "agreement.py"), kind, *arguments]))
-        folder, _ = capture(words, cwd)
+        folder, _ = plain.result()
         result["totals"] = show(folder)["totals"]
         result["unattributed_share"] = result["totals"]["unattributed_us"] / result["totals"]["wall_us"]
         result["notes"] = notes(folder)
@@ -204,8 +216,8 @@ class Bench:
             "trace_bytes": trace.stat().st_size,
         }
         if program in EAGER:
-            with_truth = [sys.executable, "-m", "warplint_stacks", str(trace), "truth", *words]
-            run(with_truth, cwd, environment)
+            few, _ = self.words(program, FEW_STEPS)
+            run([sys.executable, "-m", "warplint_stacks", str(trace), "truth", *few], cwd, environment)
             found |= json.loads(python([str(HERE / "peers.py"), "stacks", str(trace), str(path)]))
         return found
 
@@ -283,13 +295,29 @@ class Bench:
                 result["fixed_lines"] = [script.read_text().splitlines()[n - 1].strip() for n in planted]
         return result
 
+    def light(self) -> dict[str, Any]:
+        """The light tier on a launch-bound program: its price, and whether its lines are a full one's."""
+        words, cwd = self.words("launch_bound")
+        found: dict[str, Any] = {}
+        busy_us: dict[str, dict[int, float]] = {}
+        for tier, options in (("full", ()), ("light", ("--light",))):
+            folder, _ = capture(words, cwd, *options)
+            shown = show(folder)
+            # A light trace does not know the optimizer's phase from the rest.
+            busy_us[tier] = {
+                line["line"]: line["gpu_forward_us"] + line["gpu_optimizer_us"] for line in shown["lines"]
+            }
+            found[tier] = {"windows": shown["windows"], "bytes": size_bytes(folder)}
+        found["time_but_backward_on_the_same_lines"] = overlap(busy_us["full"], busy_us["light"])
+        return found
+
     def cupti(self) -> dict[str, Any]:
         """The same program captured with the tracer let go of and, as torch does by itself, kept."""
         words, cwd = self.words("launch_bound")
         kept = child_environment() | {"TEARDOWN_CUPTI": "0"}
         found: dict[str, list[float]] = {"without_capture": [], "let_go": [], "kept": []}
         command = [sys.executable, "-m", "warplint", "run", "--", sys.executable, *words]
-        for _ in range(ROUNDS + 1):
+        for _ in range(ROUNDS):
             found["without_capture"].append(run([sys.executable, *words], cwd).settled_step_ms)
             found["let_go"].append(run(command, cwd).settled_step_ms)
             found["kept"].append(run(command, cwd, kept).settled_step_ms)
@@ -335,7 +363,7 @@ def measurements(bench: Bench) -> dict[str, Callable[[], dict[str, Any]]]:
         found[f"faults-{fault}"] = partial(bench.faults, fault)
     for program in STEPS:
         found[f"peers-{program}"] = partial(bench.peers, program)
-    return found | {"waits": bench.waits, "fix": bench.fix, "cupti": bench.cupti}
+    return found | {"waits": bench.waits, "fix": bench.fix, "light": bench.light, "cupti": bench.cupti}
 
 
 def main() -> None:
@@ -358,6 +386,7 @@ def main() -> None:
         if path.exists() or (args.only and not name.startswith(tuple(args.only))):
             continue
         begin = time.perf_counter()
+        print(f"{name} …", flush=True)
         result: dict[str, Any] = {"machine": described, "measured": or_failure(measure)}
         if "failed" in result["measured"]:
             print(f"{name}: {result['measured']['failed']}", flush=True)

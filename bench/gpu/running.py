@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
+import uuid
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "bench" / "gpu"
 PROGRAMS = HERE / "programs"
+
+RUN_S = 150
+"""No program here runs longer, unless it hangs."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,13 @@ class Ran:
 def run(words: list[str], cwd: Path, environment: dict[str, str] | None = None) -> Ran:
     """Run ``WORDS``. Raises RuntimeError with its last words when it fails."""
     begin = time.perf_counter()
-    ran = subprocess.run(
-        words, cwd=cwd, env=environment or child_environment(), capture_output=True, text=True, check=False
-    )
+    environment = environment or child_environment()
+    try:
+        ran = subprocess.run(
+            words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=RUN_S
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{words} had not ended after {RUN_S} s") from None
     wall_s = time.perf_counter() - begin
     if ran.returncode:
         raise RuntimeError(f"{words} ended with {ran.returncode}: {ran.stderr[-2000:]}")
@@ -56,15 +64,15 @@ def run(words: list[str], cwd: Path, environment: dict[str, str] | None = None) 
 
 def capture(words: list[str], cwd: Path, *options: str, extra_path: Path | None = None) -> tuple[Path, Ran]:
     """Run ``python WORDS`` under a capture; its folder and what it printed."""
-    captures = find_root(cwd) / ".warplint"
-    before = set(captures.glob("*/run.json"))
+    name = uuid.uuid4().hex
     environment = child_environment()
     if extra_path is not None:
         environment["PYTHONPATH"] += os.pathsep + str(extra_path)
+    options = ("--name", name, *options)
     command = [sys.executable, "-m", "warplint", "run", *options, "--", sys.executable, *words]
     ran = run(command, cwd, environment)
-    (made,) = set(captures.glob("*/run.json")) - before
-    return made.parent, ran
+    (made,) = (find_root(cwd) / ".warplint").glob(f"*-{name}")
+    return made, ran
 
 
 def python(words: list[str]) -> str:

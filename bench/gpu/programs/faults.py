@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 
 FAULT, STEPS = sys.argv[1], int(sys.argv[2])
 CAPTURED = 60
-BLOCK, SETTLING = 30, 10
+BLOCK, SETTLING = 20, 6
 """Steps of a block, and those at its start that are not counted."""
 BATCH = 8
 
