@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from warplint.profile.model import CapturedSource, LineCost, Profile
+from warplint.report.compilation import compilation
 from warplint.report.costs_columns import GAP, Column, columns_for, width
 from warplint.report.costs_folding import stretches
 from warplint.report.costs_summary import summary
@@ -93,6 +94,8 @@ def print_costs(console: Console, listing: Listing) -> None:
     changed = step_history(listing.profile.change_points)
     if changed is not None:
         console.print(changed)
+    for sentence in compilation(listing.profile):
+        console.print(Text(sentence.translate(VISIBLE)))
     if listing.costs:
         _print_lines(console, listing)
     for note in (*listing.profile.notes, *listing.remarks):
