@@ -27,7 +27,7 @@ ROUNDING_US = 0.001
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one file went: ``imported`` and ``counted`` hold FIGURES, or ``refusal`` says why there are none."""
+    """How one file went: ``imported`` and ``counted`` hold FIGURES, or ``refusal`` says why not."""
 
     counted: dict[str, float]
     imported: dict[str, float]

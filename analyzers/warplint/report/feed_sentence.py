@@ -36,10 +36,11 @@ def feed_sentence(profile: Profile) -> str | None:
 
 def _named(profile: Profile, place: LoaderLine | LineCost) -> str:
     """Where it is, and its text as far as it was captured."""
-    name = f"{place.file}:{place.line}"
+    # An imported trace may name no line, but an operator or an annotation.
+    name = f"{place.file}:{place.line}" if place.line else place.file
     source = profile.sources.get(place.file)
     lines = LINE_END.split(source.text) if source else []
-    text = lines[place.line - 1].strip() if place.line <= len(lines) else ""
+    text = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
     if len(text) > TEXT_WIDTH:
         text = text[: TEXT_WIDTH - 1] + "…"
     return f"{name} `{text}`" if text else name
