@@ -38,7 +38,7 @@ class ManualAttention(Rule):
     its memory grows with the length, not with its square. Measured on an H200 with torch 2.11, 8 sequences of
     1024 positions in bfloat16: 12.7 times as fast forward, 4.3 times forward and backward with a ninth of the
     memory, 2.8 times with a bias; in windows of 49 positions with a bias still 1.8 times. Reported elsewhere:
-    half the memory, and a step of 30 s that became one of 7 s.
+    about half the memory, and 7 s where a fine-tuning pipeline took 30 s (pytorch/torchtitan#999).
 
     ## When it stays silent
 

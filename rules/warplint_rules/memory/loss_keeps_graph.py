@@ -10,8 +10,10 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import BACKWARD, OPTIMIZER
-from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name
+from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
+from warplint_rules._gradients import runs_without_gradients
 from warplint_rules._loops import loops_around
+from warplint_rules._text import short
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -28,7 +30,7 @@ GUARDS = frozenset({"inference_mode", "no_grad", "set_grad_enabled"})
 
 
 class LossKeepsGraph(Rule):
-    """Losses are summed up or collected over the training loop with the graphs that they were made by.
+    """Losses are summed up, collected or put among the metrics with the graphs that they were made by.
 
     ## Why is this slow?
 
@@ -41,6 +43,8 @@ class LossKeepsGraph(Rule):
     ## When it stays silent
 
     - when the loop does not run backward on that very loss, and step an optimizer;
+    - for what a step puts among its metrics, unless it is copied to the CPU, which shows that it is for show,
+      and is part of the loss that the function returns;
     - for detached values and numbers: `.detach()`, `.item()`, `float(loss)`;
     - where the sum is differentiated itself, and where the loop sets it anew;
     - under `torch.no_grad()`.
@@ -58,7 +62,7 @@ class LossKeepsGraph(Rule):
 
     code = "WL614"
     name = "loss-keeps-graph"
-    wants = wants(methods={"append"}, added=True)
+    wants = wants(methods={"append", "cpu"}, added=True)
     proof = Signature(At.STEP, Metric.MEMORY)
     risk = Risk.MEDIUM
 
@@ -98,9 +102,64 @@ def train(model, loader, optimizer, criterion):
     return total, weighted, torch.stack(losses)
 """,
         ),
+        Example(
+            "A part of the loss among the metrics of a step: the copy on the CPU still holds the graph.",
+            """\
+import torch
+
+
+class Trainer:
+    def losses(self, model, batch):
+        metrics = {}
+        scores, nll_loss = model(batch.cuda())
+        loss = scores.mean() + nll_loss
+        metrics["scores"] = scores.detach().mean().cpu()
+        metrics["nll_loss"] = «nll_loss.cpu().mean()»
+        return loss, metrics
+""",
+            """\
+import torch
+
+
+class Trainer:
+    def losses(self, model, batch):
+        metrics = {}
+        scores, nll_loss = model(batch.cuda())
+        loss = scores.mean() + nll_loss
+        metrics["scores"] = scores.detach().mean().cpu()
+        metrics["nll_loss"] = nll_loss.cpu().mean().detach()
+        return loss, metrics
+""",
+        ),
     )
 
     quiet = (
+        Example(
+            "Metrics that are detached, no part of the loss, or of a step without gradients.",
+            """\
+import torch
+
+
+def losses(model, batch):
+    metrics = {}
+    scores, nll_loss, aux_loss = model(batch.cuda())
+    margin_loss = scores.detach()
+    loss = scores.mean() + nll_loss
+    metrics["nll"] = nll_loss.detach().cpu()
+    metrics["aux"] = aux_loss.cpu()
+    metrics["margin"] = margin_loss.cpu()
+    return loss, metrics
+
+
+@torch.no_grad()
+def evaluate(model, batch):
+    metrics = {}
+    scores, nll_loss = model(batch.cuda())
+    loss = scores.mean() + nll_loss
+    metrics["nll"] = nll_loss.cpu()
+    return loss, metrics
+""",
+        ),
         Example(
             "Detached, read, and under `no_grad`.",
             """\
@@ -177,6 +236,8 @@ def step(model, parts, optimizer, criterion):
     )
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
+        if isinstance(node, ast.Call) and last_name(node.func) == "cpu":
+            return _check_metric(node, facts)
         is_append = isinstance(node, ast.Call) and _is_append(node)
         kept = node.args[0] if isinstance(node, ast.Call) and is_append else node
         losses = {name for name in _names(kept) if LOSSES.fullmatch(name)}
@@ -206,6 +267,53 @@ def step(model, parts, optimizer, criterion):
         if not isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) and not node.lpar:
             node = node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         return Rewrite(cst.Call(cst.Attribute(node, cst.Name("detach"))))
+
+
+def _check_metric(copied: ast.Call, facts: Facts) -> Verdict | None:
+    """A part of the loss of a step that is copied to the CPU with its graph, and put under a key."""
+    statement = facts.statement(copied)
+    function = facts.function(copied)
+    if not isinstance(statement, ast.Assign) or function is None or isinstance(function.node, ast.Lambda):
+        return None
+    target, kept = statement.targets[0], statement.value
+    if not isinstance(target, ast.Subscript) or not isinstance(target.slice, ast.Constant | ast.JoinedStr):
+        return None
+    parts = set(_names(kept))
+    if (
+        _leaves_graph(kept)
+        or runs_without_gradients(copied, facts)
+        or not parts & _returned_parts(function.node)
+    ):
+        return None
+    if parts & set(_detached(function.node)):
+        return None
+    return Verdict(
+        kept,
+        f"`{short(kept)}` keeps the graph of this part of the loss, though copied to the CPU, for as long as "
+        "the metrics are kept. Add `.detach()`.",
+        Confidence.LIKELY,
+        Applicability.UNSAFE,
+        "Detach the loss",
+    )
+
+
+def _returned_parts(function: FunctionNode) -> set[str]:
+    """The losses that are terms of the loss that a function returns first."""
+    returned = {
+        value.id
+        for node in walk_scope(function)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name | ast.Tuple)
+        for value in (node.value.elts[:1] if isinstance(node.value, ast.Tuple) else [node.value])
+        if isinstance(value, ast.Name) and LOSSES.fullmatch(value.id)
+    }
+    sums = (
+        node.value
+        for node in walk_scope(function)
+        if isinstance(node, ast.Assign | ast.AugAssign)
+        and isinstance(node.value, ast.BinOp | ast.Name)
+        and returned & set(_names(node.targets[0] if isinstance(node, ast.Assign) else node.target))
+    )
+    return {name for total in sums for name in _names(total) if LOSSES.fullmatch(name)} - returned
 
 
 def _is_append(call: ast.Call) -> bool:
@@ -273,8 +381,8 @@ def _differentiated(around: ast.AST) -> Iterator[str]:
                 yield from _names(held)
 
 
-def _detached(loop: LoopNode) -> Iterator[str]:
-    """The names that the loop sets to something without a graph."""
+def _detached(loop: LoopNode | FunctionNode) -> Iterator[str]:
+    """The names that a loop or function sets to something without a graph."""
     for part in ast.walk(loop):
         if isinstance(part, ast.Assign):
             texts = {inner.attr for inner in ast.walk(part.value) if isinstance(inner, ast.Attribute)}

@@ -41,6 +41,9 @@ class HostReadInHotLoop(Rule):
     ## When it stays silent
 
     - behind a guard that opens every N steps, once an epoch or once a rollout;
+    - behind a guard that opens on one rank only (`if rank == 0:`, `if is_main_process():`), though that rank
+      waits in each step, and where the step has collectives all others wait for it: read the value every N
+      steps there too;
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
     - in data sets, transforms, processors, set-up and plotting;
     - for what an environment's `step` or a tokenizer needs;
