@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-COSTLY = ("dataclasses", "inspect", "multiprocessing", "libcst", "difflib", "json", "pygls")
+COSTLY = ("dataclasses", "inspect", "multiprocessing", "libcst", "difflib", "json", "pygls", "msgspec")
 CHECK = f"""
 import sys
 from warplint.__main__ import main

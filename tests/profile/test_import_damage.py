@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,15 @@ def test_both_decoders_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = read_trace(EVENT_SYNC)
     assert columns(fast) == columns(slow)
     assert fast.names.texts == slow.names.texts
+
+
+def test_traces_are_read_without_msgspec_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = read_trace(EVENT_SYNC)
+    monkeypatch.delitem(sys.modules, "warplint.profile.trace_fast", raising=False)
+    monkeypatch.delattr("warplint.profile.trace_fast", raising=False)
+    monkeypatch.setitem(sys.modules, "msgspec", None)
+    assert trace_events.decoders() == (trace_events.plain_decode,)
+    assert columns(read_trace(EVENT_SYNC)) == columns(with_it)
 
 
 def columns(trace: Trace) -> list[Any]:
