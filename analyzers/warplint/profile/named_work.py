@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from warplint.profile.calls import STARTS_GPU_WORK, CallKind, call_kind, is_transfer
+from warplint.profile.calls import STARTS_GPU_WORK, CallKind, is_transfer, numbers_of_kind
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.groups import GroupTally, Ran, overlapping, step_of
 from warplint.profile.layers import OUTSIDE, LayersTally, LayerTimeline
@@ -68,7 +68,6 @@ class _Naming:
             layers,
             line_of,
         )
-        self.kinds = [call_kind(text) for text in trace.names.texts]
 
     def add_to(self, named: NamedWork) -> None:
         work = self.trace.work
@@ -158,18 +157,20 @@ class _Naming:
 
     def _waits_after(self, copies: set[int]) -> dict[int, int]:
         """For each of these calls the wait that is the next thing its thread asks of the GPU, or itself."""
-        calls = self.trace.calls
+        calls, texts = self.trace.calls, self.trace.names.texts
+        waiting = numbers_of_kind(texts, CallKind.WAIT)
+        copying = numbers_of_kind(texts, CallKind.COPY)
+        starting = numbers_of_kind(texts, STARTS_GPU_WORK)
         last: dict[int, int] = {}
         found: dict[int, int] = {}
-        for call in sorted(range(len(calls)), key=lambda call: calls.start[call]):
-            kind = self.kinds[calls.name[call]]
-            thread = calls.thread[call]
-            if kind & CallKind.WAIT:
+        for call in sorted(range(len(calls)), key=calls.start.__getitem__):
+            name, thread = calls.name[call], calls.thread[call]
+            if name in waiting:
                 before = last.pop(thread, None)
-                if kind & CallKind.COPY:
+                if name in copying:
                     before = call
                 if before is not None and before in copies:
                     found[before] = call
-            elif kind & STARTS_GPU_WORK:
+            elif name in starting:
                 last[thread] = call
         return found

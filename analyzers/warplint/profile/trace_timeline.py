@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warplint.profile.calls import BACKWARD_NODE, DATA_LOADING, OPTIMIZER
-from warplint.profile.nesting import by_thread
+from warplint.profile.nesting import by_thread, outer_first
 from warplint.profile.trace import NONE, HostSpans, Trace
 from warplint.profile.trace_code import UserCode
 from warplint.profile.trace_stacks import PythonFrame, parse_call, parse_frame, parse_stack
@@ -131,7 +131,7 @@ def _lines_of_calls(trace: Trace, code: UserCode) -> dict[int, array[int]]:
     lines: dict[int, array[int]] = {}
     for thread, members in by_thread(frames, range(len(frames))).items():
         track, opened = _Track(), list[_Open]()
-        for index in sorted(members, key=lambda index: (frames.start[index], -frames.end[index])):
+        for index in outer_first(frames, members):
             start = frames.start[index]
             _close(track, opened, start)
             caller = callers[frames.called_from[index]]
@@ -215,7 +215,7 @@ def _spans_by_thread(trace: Trace) -> dict[int, list[_Span]]:
 
 def _outermost(spans: HostSpans, members: list[int]) -> Iterator[int]:
     end = None
-    for index in sorted(members, key=lambda index: (spans.start[index], -spans.end[index])):
+    for index in outer_first(spans, members):
         if end is None or spans.start[index] >= end:
             end = spans.end[index]
             yield index
