@@ -36,6 +36,7 @@ lint: environment-3.11 ## Ruff's rules
 
 rule-pages: environment-3.11 ## Write docs/rules from the rules
 	.venv-3.11/bin/python docs/make_rules.py
+	.venv-3.11/bin/python docs/make_schema.py
 
 types: environment-3.11 ## mypy, strict
 	.venv-3.11/bin/mypy

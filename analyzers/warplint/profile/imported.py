@@ -63,6 +63,13 @@ def import_traces(files: Sequence[RankFile], root: Path) -> Profile:
     return profile
 
 
+def read_import(path: Path) -> Trace:
+    """A trace to be imported, with what it lacks made up. Raises TraceError, with the path in its message."""
+    trace = _named(path, _read)
+    mend(trace)
+    return trace
+
+
 def join_imported(folder: Path, manifest: RunManifest) -> Profile:
     """Import anew what a capture was made from. Raises LayoutError when that is gone or has changed."""
     for trace, size in manifest.imported.items():
