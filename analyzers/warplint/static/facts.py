@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from warplint.source.records import dataclass
@@ -237,6 +238,13 @@ class Facts:
     def is_called(self, name: str) -> bool:
         """Whether the file calls something of this last name anywhere, as it does to switch a mode."""
         return self._knowledge.is_called(name)
+
+    def calls_any(self, names: Iterable[str]) -> bool:
+        """Whether the file calls something of one of these last names anywhere.
+
+        Another call of one of them leaves the answer as it is, which one asked name by name would not be.
+        """
+        return self._knowledge.calls_any(frozenset(names))
 
     def is_given(self, keyword: str) -> bool:
         """Whether some call in the file is handed a keyword argument of this name."""

@@ -141,6 +141,11 @@ class Knowledge(Asking):
         return name in self.index.called_names
 
     @fact
+    def calls_any(self, names: frozenset[str]) -> bool:
+        """Whether the file calls something of one of these last names anywhere."""
+        return not names.isdisjoint(self.index.called_names)
+
+    @fact
     def is_given(self, keyword: str) -> bool:
         """Whether some call in the file is handed a keyword argument of this name."""
         return keyword in self.index.given_keywords

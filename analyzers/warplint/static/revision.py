@@ -204,6 +204,10 @@ def _is_called_may_change(revision: Revision, name: str) -> bool:
     return any(site.name == name for outline in revision.outlines for site in outline.calls)
 
 
+def _calls_any_may_change(revision: Revision, names: frozenset[str]) -> bool:
+    return any(site.name in names for outline in revision.outlines for site in outline.calls)
+
+
 def _is_given_may_change(revision: Revision, keyword: str) -> bool:
     return any(
         word.arg == keyword
@@ -240,6 +244,7 @@ _MAY_CHANGE: dict[str, Callable[..., bool]] = {
     "_lineage": Revision.touches,
     "_bases_elsewhere": Revision.touches,
     "is_called": _is_called_may_change,
+    "calls_any": _calls_any_may_change,
     "is_given": _is_given_may_change,
     "is_computed": _is_computed_may_change,
     "mentions": _mentions_may_change,

@@ -27,7 +27,7 @@ REFERENCE_NAMES = Pattern(
 
 def is_one_of_several(node: ast.expr, facts: Facts) -> bool:
     """Whether a fused attention exists beside this one, or this one is meant to be plain."""
-    if any(map(facts.is_called, FUSED_CALLS)):
+    if facts.calls_any(FUSED_CALLS):
         return True
     around = facts.parent(node)
     while around is not None:

@@ -11,4 +11,4 @@ CALLS = ("DDP", "DistributedDataParallel", "smart_DDP")
 
 def wraps_in_ddp(facts: Facts) -> bool:
     """Whether the file wraps a model so that each backward pass sums gradients over processes."""
-    return any(map(facts.is_called, CALLS))
+    return facts.calls_any(CALLS)

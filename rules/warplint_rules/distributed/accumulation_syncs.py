@@ -154,7 +154,7 @@ def main(args, model, loader, optimizer):
 
 def _switches(node: ast.expr, facts: Facts) -> bool:
     """Whether the sums are switched off anywhere: in the file by a call, in the function by a setting."""
-    if any(map(facts.is_called, SWITCHES)):
+    if facts.calls_any(SWITCHES):
         return True
     around: ast.AST | None = node
     outermost = None

@@ -182,7 +182,7 @@ def score(model, checkpoint):
             return None
         if any(keyword(node, name) is not None for name in DECIDED) or _is_elsewhere(node):
             return None
-        if any(map(facts.is_called, LOW)) or any(map(facts.is_given, LOW_KEYWORDS)):
+        if facts.calls_any(LOW) or any(map(facts.is_given, LOW_KEYWORDS)):
             return None
         if not facts.is_called("fit" if is_lightning else "train") or _only_evaluates(node, facts):
             return None

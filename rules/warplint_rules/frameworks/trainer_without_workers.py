@@ -113,7 +113,7 @@ def main(model, photos, decode, options):
         given = keyword(node, WORKERS)
         if has_unpacking(node) or is_aside(facts.path) or (given is not None and not is_off(given)):
             return None
-        if not facts.is_called("train") or not any(map(facts.is_called, ON_THE_FLY)):
+        if not facts.is_called("train") or not facts.calls_any(ON_THE_FLY):
             return None
         return Verdict(
             node,

@@ -247,7 +247,7 @@ class Two(nn.Module):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if not _has_bias(node) or any(map(facts.is_called, RELEASED)):
+        if not _has_bias(node) or facts.calls_any(RELEASED):
             return None
         norm = _next_in_sequence(node, facts) or _next_in_forward(node, facts)
         if norm is None:

@@ -202,7 +202,7 @@ def _stays_on_cpu(node: ast.expr, facts: Facts) -> bool:
     ):
         return False
     # The file is asked last: what rests on it is judged again once its first tensor is moved.
-    return facts.is_called("backward") and not any(map(facts.is_called, MOVES))
+    return facts.is_called("backward") and not facts.calls_any(MOVES)
 
 
 def _are_of_model(given: ast.expr, facts: Facts) -> bool:

@@ -139,7 +139,7 @@ def train(model, loader, optimizer, batch):
         given = keyword(node, "set_to_none")
         if not isinstance(given, ast.Constant) or given.value is not False or has_unpacking(node):
             return None
-        if facts.hotness(node) is not Hotness.STEP or any(map(facts.is_called, CAPTURES)):
+        if facts.hotness(node) is not Hotness.STEP or facts.calls_any(CAPTURES):
             return None
         if _reads_gradients(node, facts):
             return None

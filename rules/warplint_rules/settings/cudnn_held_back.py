@@ -165,5 +165,5 @@ def _settings(function: ast.AST, facts: Facts) -> dict[str, set[object]]:
 def _wants_the_same_numbers(node: ast.expr, facts: Facts) -> bool:
     around = facts.function(node)
     if around is None:
-        return any(facts.is_called(name) for name in sorted(SEEDS))
+        return facts.calls_any(SEEDS)
     return any(isinstance(part, ast.Call) and last_name(part) in SEEDS for part in ast.walk(around.node))
