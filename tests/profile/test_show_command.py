@@ -145,6 +145,7 @@ def test_json_figures(project: Path) -> None:
         "wall_us": 20000,
         "gpu_busy_us": 6400,
         "gpu_idle_us": 13600,
+        "capture_us": 0,
         "unattributed_us": 0,
         "kernel_us": 5000,
         "kernels": 2,

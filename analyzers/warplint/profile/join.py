@@ -23,6 +23,7 @@ from warplint.profile.layers import LayerTimeline
 from warplint.profile.loader import LoaderCosts, read_loader, with_workers
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.naming import root_relative
+from warplint.profile.own_time import discount_capture
 from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
 from warplint.profile.regimes import step_history, unix_minus_host_ns
 from warplint.profile.steps import StepRange, StepTimes
@@ -211,6 +212,7 @@ class _ProcessJoin:
         self.graphs.take_window(window.number, trace, charger)
         inner = InnerLines(compiled, ReplayedLines(trace, window.replays, self.graphs.launches))
         tally = tally_device(trace, timeline, charger, steps, self._key, layers, inner)
+        discount_capture(tally, self.prices[-1])
         return _JoinedWindow(window, trace, tally)
 
     def _trace(self, window: int, close: WindowClose) -> Trace | None:

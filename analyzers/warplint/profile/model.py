@@ -35,7 +35,7 @@ class IdleCause(str, enum.Enum):
     WARMUP = "warm-up"
     """CUDA loaded or compiled a kernel at its first launch."""
     CAPTURE = "capture"
-    """The capture itself: room was made for records of the GPU's work."""
+    """The capture itself: its records took the host time, or the GPU's tracer made room for them."""
     DEVICE = "device"
     """The next work had been launched already: the GPU's own step from one to the next, or a wait for another
     stream. The line is that of the next work."""
@@ -109,6 +109,8 @@ class LineCost:
 class Totals:
     """The captured steps as a whole. ``wall_us`` = ``gpu_busy_us`` + ``gpu_idle_us`` when a GPU was captured.
 
+    ``capture_us`` is the part of ``gpu_idle_us`` that the capture itself caused (own_time.py).
+
     ``unattributed_us`` is busy and idle time that reached no line of the user's source. ``device`` is the
     GPU's name, or ``cpu``.
     """
@@ -116,6 +118,7 @@ class Totals:
     wall_us: float = 0.0
     gpu_busy_us: float = 0.0
     gpu_idle_us: float = 0.0
+    capture_us: float = 0.0
     unattributed_us: float = 0.0
     kernel_us: float = 0.0
     kernels: int = 0
@@ -135,6 +138,11 @@ class Totals:
     @property
     def on_gpu(self) -> bool:
         return self.device != "cpu"
+
+    @property
+    def program_us(self) -> float:
+        """The captured steps without what the capture itself took: shares are of this."""
+        return self.wall_us - self.capture_us
 
 
 @dataclass(slots=True)

@@ -44,11 +44,15 @@ class LineTally:
                 setattr(self, each.name, mine + theirs)
 
     @property
+    def capture_ns(self) -> int:
+        return self.idle_ns.get(IdleCause.CAPTURE, 0)
+
+    @property
     def felt_and_caused_ns(self) -> int:
-        return self.busy_ns + sum(self.idle_ns.values())
+        return self.busy_ns + sum(self.idle_ns.values()) - self.capture_ns
 
     def to_cost(
-        self, file: str, line: int, wall_ns: int, on_gpu: bool, felt_ns: dict[FeltPart, int]
+        self, file: str, line: int, program_ns: int, on_gpu: bool, felt_ns: dict[FeltPart, int]
     ) -> LineCost:
         part_ns = self.felt_and_caused_ns if on_gpu else self.cpu_ns
         kernels = [
@@ -69,7 +73,7 @@ class LineTally:
             wait_us=self.wait_ns / 1000,
             idle_us={cause: self.idle_ns[cause] / 1000 for cause in IdleCause if self.idle_ns.get(cause)},
             cpu_us=self.cpu_ns / 1000,
-            share=part_ns / wall_ns if wall_ns else 0.0,
+            share=part_ns / program_ns if program_ns else 0.0,
             fused_us=self.fused_ns / 1000,
             felt_us=sum(felt_ns.values()) / 1000,
             felt_sync_us=felt_ns.get(FeltPart.SYNC, 0) / 1000,
@@ -134,12 +138,17 @@ class Tally:
         for key, line in other.lines.items():
             self.lines[key].add(line)
 
+    @property
+    def capture_ns(self) -> int:
+        return sum(line.capture_ns for line in self.lines.values())
+
     def to_totals(self, on_gpu: bool) -> Totals:
         lines, lost = self.lines.values(), self.lines.get(None, LineTally())
         return Totals(
             wall_us=self.wall_ns / 1000,
             gpu_busy_us=sum(line.busy_ns for line in lines) / 1000,
             gpu_idle_us=sum(sum(line.idle_ns.values()) for line in lines) / 1000,
+            capture_us=self.capture_ns / 1000,
             unattributed_us=(lost.felt_and_caused_ns if on_gpu else lost.cpu_ns) / 1000,
             kernel_us=self.kernel_ns / 1000,
             kernels=self.kernels,
@@ -156,8 +165,9 @@ class Tally:
 
     def to_lines(self, on_gpu: bool) -> list[LineCost]:
         """By falling share; lines that cost nothing are left out."""
+        program_ns = self.wall_ns - self.capture_ns
         costs = [
-            line.to_cost(*key, self.wall_ns, on_gpu, self.felt.ns_of(key))
+            line.to_cost(*key, program_ns, on_gpu, self.felt.ns_of(key))
             for key, line in self.lines.items()
             if key is not None
         ]

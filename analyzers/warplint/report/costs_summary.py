@@ -8,6 +8,9 @@ from warplint.report.figures import count, counted, milliseconds, share
 SMALLEST_CAUSE = 0.005
 """Causes of less idle time than this share of the wall time are not named in the sentence."""
 
+SLOWED = 0.02
+"""A capture that lengthened steps by less is not mentioned: steps scatter by as much."""
+
 
 def summary(profile: Profile) -> str:
     totals = profile.totals
@@ -25,7 +28,10 @@ def _what_ran(totals: Totals) -> str:
     where = totals.device if totals.on_gpu else "the CPU (no GPU work was captured)"
     if not totals.steps:
         return f"{milliseconds(totals.wall_us)} ms without a whole step on {where}"
-    return f"{counted(totals.steps, 'step')} of {milliseconds(totals.wall_us / totals.steps)} ms on {where}"
+    steps = f"{counted(totals.steps, 'step')} of {milliseconds(totals.program_us / totals.steps)} ms on {where}"
+    if totals.capture_us < SLOWED * totals.program_us:
+        return steps
+    return f"{steps} ({milliseconds(totals.wall_us / totals.steps)} ms while captured)"
 
 
 def _idle(profile: Profile) -> str:
@@ -33,9 +39,9 @@ def _idle(profile: Profile) -> str:
     named = ", ".join(
         f"{cause.value} {_percent(totals, us)}"
         for cause, us in sorted(causes.items(), key=lambda item: -round(item[1]))
-        if us >= SMALLEST_CAUSE * totals.wall_us
+        if us >= SMALLEST_CAUSE * totals.program_us and cause is not IdleCause.CAPTURE
     )
-    return f"idle {_percent(totals, totals.gpu_idle_us)}" + (f" ({named})" if named else "")
+    return f"idle {_percent(totals, totals.gpu_idle_us - totals.capture_us)}" + (f" ({named})" if named else "")
 
 
 def _causes(profile: Profile) -> dict[IdleCause, float]:
@@ -60,4 +66,4 @@ def _each(number: float, one: str) -> str:
 
 
 def _percent(totals: Totals, us: float) -> str:
-    return share(us / totals.wall_us) if totals.wall_us else share(0.0)
+    return share(us / totals.program_us) if totals.program_us else share(0.0)
