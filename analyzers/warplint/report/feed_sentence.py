@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from warplint.profile.model import LineCost, LoaderLine, Profile
+from warplint.profile.loader_costs import LoaderLine
+from warplint.profile.model import LineCost, Profile
 from warplint.report.figures import counted, milliseconds, share
 from warplint.source.text import LINE_END
 
