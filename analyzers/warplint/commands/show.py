@@ -15,9 +15,17 @@ from warplint.project.config import ConfigError
 from warplint.project.root import find_root
 from warplint.report import costs_json, costs_terminal
 from warplint.report.costs_terminal import Listing, Marker
+from warplint.report.names_terminal import print_named
 from warplint.source.text import SourceError, SourceText
 
 EXIT_SHOWN, EXIT_ERROR = 0, 2
+
+NAMED = (
+    ("--layers", "layers", "the model's layers"),
+    ("--kernels", "kernel_groups", "the kernels that ran, in groups,"),
+    ("--copies", "tiny_copies", "lines that make many copies of few bytes"),
+)
+"""Options that list a section of the profile: option, section, what it holds."""
 
 DESCRIPTION = """Show the costs of a captured run: one summary line, then the source with what each line cost.
 Without --capture it is the newest capture of the project that FILE or the working directory is in."""
@@ -30,6 +38,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="only this source file")
     parser.add_argument("--capture", type=Path, metavar="FOLDER", help="this capture, not the newest")
     parser.add_argument("--top", type=_positive, metavar="N", help="list the N hottest lines instead")
+    named = parser.add_mutually_exclusive_group()
+    for option, section, what in NAMED:
+        named.add_argument(
+            option,
+            dest="named",
+            action="store_const",
+            const=section,
+            help=f"list {what} instead (--top N of them)",
+        )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="how costs are printed (default: text)"
     )
@@ -44,6 +61,12 @@ def run(args: argparse.Namespace) -> int:
         profile = open_profile(folder)
     except LayoutError as error:
         return _refuse(str(error))
+    if args.named is not None:
+        if args.file is not None or args.format == "json":
+            return _refuse("what ran by name has no FILE; `--format json` has all of it in any case")
+        console = costs_terminal.console_for(sys.stdout)
+        print_named(console, profile, args.named, args.top)
+        return EXIT_SHOWN
     files: tuple[str, ...] = ()
     if args.file is not None:
         named = _captured_name(profile, args.file, root)
