@@ -180,7 +180,7 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
     if work.timed:
         spent = tuple(item for item in engine.rule_seconds.items() if engine.is_on(item[0]))
         return replace(result, rule_seconds=spent)
-    return _kept(result, target, data, work, engine.digests(checked))
+    return _kept(result, target, data, work, engine.digests(checked) if work.cache else {})
 
 
 def _kept(

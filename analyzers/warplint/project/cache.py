@@ -9,7 +9,6 @@ saves time and nothing else.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -26,6 +25,7 @@ from warplint.project.files import Target
 from warplint.project.notices import Notice
 from warplint.project.result import FileResult
 from warplint.project.root import project_root
+from warplint.source.digests import DIGEST_BYTES, digest
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Related, Severity
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 CACHE_DIRECTORY = ".warplint_cache"
 RULES = "warplint_rules"
-DIGEST_BYTES = 16
 SEPARATOR = b"\0"
 """What neither paths nor JSON can hold."""
 IN_IT = {
@@ -111,7 +110,7 @@ def _entry(target: Target) -> Path | None:
     if folder is None or target.config.packs:
         return None
     name = f"{target.path}\0{_settings(target.config)}"
-    return folder / _digest(name.encode("utf-8", "surrogateescape")).hex()
+    return folder / digest(name.encode("utf-8", "surrogateescape")).hex()
 
 
 @lru_cache(maxsize=1024)
@@ -127,11 +126,7 @@ def _settings(config: Config) -> str:
 
 
 def _header(data: bytes, payload: bytes) -> bytes:
-    return _digest(_maker() + data) + _digest(payload)
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+    return digest(_maker() + data) + digest(payload)
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +146,7 @@ def _maker() -> bytes:
                     parts.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
                 elif entry.is_dir():
                     pending.append(entry.path)
-    return _digest("\n".join(sorted(parts)).encode("utf-8", "surrogateescape"))
+    return digest("\n".join(sorted(parts)).encode("utf-8", "surrogateescape"))
 
 
 # An entry's payload: what it rests on; then nothing for a clean file, else JSON with a row for each finding

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from warplint.project.root import project_root
+from warplint.source.digests import digest
 from warplint.source.text import SourceError, SourceText
 from warplint.static.files import PACKAGE, Found
 from warplint.static.tables.libraries import is_library
@@ -20,7 +21,6 @@ MOST_FOLDERS = 12
 """How many folders above a file are looked at for what it imports."""
 SOURCES = "src"
 """A folder of sources, beside which programs are started all the same."""
-DIGEST_BYTES = 16
 
 Stamp = tuple[int, int] | None
 
@@ -206,9 +206,7 @@ class ProjectFiles:
 
 
 def _digest(data: bytes) -> str:
-    from hashlib import blake2b  # It costs start-up, and only a cache needs digests.
-
-    return blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+    return digest(data).hex()
 
 
 def _stamp(path: Path) -> Stamp:
