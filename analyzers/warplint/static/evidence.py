@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any
 
 from warplint.source.records import dataclass
 from warplint.static.tables import naming, torch_functions
@@ -17,7 +18,7 @@ from warplint.static.tables.torch_methods import (
     TENSOR_ONLY,
     VIEWS,
 )
-from warplint.static.tree import child_fields
+from warplint.static.tree import PARTS, Parts
 
 # A name that is made a tensor by one of these was none before.
 _CONVERSIONS = frozenset(
@@ -48,19 +49,17 @@ class Evidence:
 def evidence(root: ast.AST) -> Evidence:
     """Collect the evidence of a function, of everything below a node."""
     collector = _Collector()
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        kind = type(node)
-        note = _NOTE.get(kind)
+    nodes: list[Any] = [root]
+    for node in nodes:
+        note, parts = _LOOK[type(node)]
         if note is not None:
             note(collector, node)
-        for field in child_fields(kind):
-            value = getattr(node, field, None)
-            if type(value) is list:
-                stack.extend(value)
-            elif value is not None and type(value) is not ast.Name:
-                stack.append(value)
+        if parts is not None:
+            for value in parts(node):
+                if type(value) is list:
+                    nodes += value
+                elif value is not None and type(value) is not ast.Name:
+                    nodes.append(value)
     return collector.result()
 
 
@@ -180,7 +179,7 @@ def _receiver(function: ast.Attribute) -> list[str]:
 _KNOWN = METADATA | VIEWS | SAME_DEVICE | MOVES | NUMBERS | SIZES | READS.keys()
 """Attributes that speak for nothing: tensors have them, and arrays or modules too."""
 
-_NOTE: dict[type[ast.AST], Callable[..., None]] = {
+_NOTE: dict[type[object], Callable[..., None]] = {
     ast.Attribute: _Collector.attribute,
     ast.Call: _Collector.call,
     ast.Subscript: _Collector.subscript,
@@ -194,3 +193,14 @@ _NOTE: dict[type[ast.AST], Callable[..., None]] = {
     ast.Starred: _Collector.starred,
     ast.BoolOp: _Collector.boolean,
 }
+
+
+class _Look(dict[type[object], "tuple[Callable[..., None] | None, Parts | None]"]):
+    """What is done about a node of each class: how it is noted, and what is below it."""
+
+    def __missing__(self, kind: type[object]) -> tuple[Callable[..., None] | None, Parts | None]:
+        self[kind] = made = _NOTE.get(kind), PARTS[kind]
+        return made
+
+
+_LOOK = _Look()

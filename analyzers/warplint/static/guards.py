@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from warplint.static.blocks import Block, BlockKind, Effect
 from warplint.static.tables import frequency
-from warplint.static.tree import dotted, last_name
+from warplint.static.tree import below, dotted, last_name
 
 
 def effect_of(block: Block) -> Effect:
@@ -71,9 +71,7 @@ def _of_part(test: ast.expr, truth: bool, body: Iterable[ast.stmt]) -> Effect:
     cache = _empty_cache(test, truth)
     if cache is not None:
         return (
-            Effect.ONCE
-            if any(_fills(node, cache) for part in body for node in ast.walk(part))
-            else Effect.NONE
+            Effect.ONCE if any(_fills(node, cache) for part in body for node in below(part)) else Effect.NONE
         )
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _comparison(test.left, test.ops[0], test.comparators[0], truth)
@@ -134,6 +132,9 @@ def _member(owner: ast.expr, name: ast.expr) -> str | None:
     return f"{dotted(owner)}.{text}" if isinstance(text, str) else None
 
 
+_NAMED = (ast.Name, ast.Attribute)
+
+
 def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, truth: bool) -> Effect:
     is_equal = isinstance(operator, ast.Eq if truth else ast.NotEq)
     is_member = isinstance(operator, ast.In if truth else ast.NotIn)
@@ -158,7 +159,7 @@ def _is_counter(node: ast.expr) -> bool:
 
 def _words(node: ast.AST) -> frozenset[str]:
     """The words of an expression's names: ``args.log_interval`` gives ``args``, ``log``, ``interval``."""
-    named = [last_name(inner) for inner in ast.walk(node) if isinstance(inner, ast.Name | ast.Attribute)]
+    named = [last_name(inner) for inner in below(node) if isinstance(inner, _NAMED)]
     # Where something is to go is said once, and says nothing of how often it goes there.
     names = [name for name in named if not name.endswith(frequency.PLACES)]
     parts = [part for name in names for part in name.lower().split("_")]

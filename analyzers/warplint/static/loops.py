@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Container, Iterator, Sequence
+from itertools import islice, takewhile
 
 from warplint.static import roles
 from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline, LoopCalls
@@ -16,6 +17,9 @@ from warplint.static.tree import last_name
 
 class LoopKind(enum.Enum):
     """What one round of a loop is."""
+
+    # The members are singletons: hashing them by identity is several times faster than by name.
+    __hash__ = object.__hash__
 
     TRAINING = "in the training loop"
     BATCHES = "in the loop over batches"
@@ -89,7 +93,9 @@ class Loops:
         if _iterates_loader(loop.node):
             return LoopKind.BATCHES
         loops = function.loops if function else self._top_loops
-        inner = [other for other in loops if other is not loop and _is_inside(other, loop)]
+        first = loops.index(loop) + 1
+        # The loops inside one follow it.
+        inner = takewhile(lambda other: _is_inside(other, loop), islice(loops, first, None))
         if any(self.kind(other) is not LoopKind.PLAIN for other in inner):
             return LoopKind.EPOCH
         if any(self._trains(target) for site in calls.inside for target in self._called(site)):
@@ -98,11 +104,29 @@ class Loops:
 
     def _calls(self, loop: Block) -> LoopCalls:
         if loop.calls is None:
-            sites = loop.function.calls if loop.function is not None else self._top_sites
-            inside = tuple(site for site in sites if _is_inside(site.block, loop))
-            direct = tuple(site for site in inside if loop in (_around(site.block), _counting(site.block)))
-            loop.calls = LoopCalls(inside, direct)
+            self._sort_calls(loop.function)
+        assert loop.calls is not None
         return loop.calls
+
+    def _sort_calls(self, function: FunctionOutline | None) -> None:
+        """Note with each loop of a function, or of the module, the calls in it."""
+        inside: dict[Block, list[CallSite]] = {
+            loop: [] for loop in (function.loops if function is not None else self._top_loops)
+        }
+        direct: dict[Block, list[CallSite]] = {loop: [] for loop in inside}
+        for site in function.calls if function is not None else self._top_sites:
+            around = _around(site.block)
+            if around is None:
+                continue
+            for loop in {around, _counting(site.block)}:
+                if loop is not None:
+                    direct[loop].append(site)
+            outer: Block | None = around
+            while outer is not None:
+                inside[outer].append(site)
+                outer = _around(outer.parent)
+        for loop, sites in inside.items():
+            loop.calls = LoopCalls(tuple(sites), tuple(direct[loop]))
 
     def _by_model(self, function: FunctionOutline | None, direct: Sequence[CallSite]) -> LoopKind:
         """A loop that runs a model, and nothing else shows what for."""

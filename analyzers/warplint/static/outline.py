@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 from warplint.static.blocks import Block, BlockKind, CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.tables.conditions import PLAIN_CALLS
-from warplint.static.tree import FunctionNode, child_fields, dotted, last_name
+from warplint.static.tree import PARTS, FunctionNode, dotted, last_name
 
 
 class Outline:
@@ -65,14 +66,13 @@ class Outline:
                 block = Block(BlockKind.REFUSED, statement, block, block.function, _leaves(body))
 
     def _simple(self, statement: ast.stmt, block: Block) -> None:
-        fields = child_fields(type(statement))
-        for name in fields:
-            value = getattr(statement, name)
+        parts = PARTS[type(statement)]
+        for value in parts(statement) if parts is not None else ():
             if value is not None:
                 self._expressions(value if isinstance(value, list) else [value], block)
 
     def _assignment(self, statement: ast.stmt, block: Block) -> None:
-        assert isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        assert isinstance(statement, _ASSIGNMENTS)
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets:
             self._target(target, statement, block)
@@ -95,7 +95,7 @@ class Outline:
             self._store(target, statement, block)
             self._setting(target.attr, target, statement, block)
             self._expressions([target.value], block)
-        elif isinstance(target, (ast.Tuple, ast.List)):
+        elif type(target) is ast.Tuple or type(target) is ast.List:
             for element in target.elts:
                 self._target(element, statement, block)
         elif isinstance(target, ast.Starred):
@@ -253,19 +253,19 @@ class Outline:
             self.blocks[test] = block
 
     def _expressions(self, roots: Iterable[ast.AST], block: Block) -> None:
-        stack = list(roots)
+        stack: list[Any] = list(roots)
         while stack:
             node = stack.pop()
             kind = type(node)
-            if kind is ast.Name or kind is ast.Constant:
+            parts = PARTS[kind]
+            if parts is None:
                 continue
             note = _NOTE.get(kind)
             if note is not None:
                 note(self, node, block)
-            for name in child_fields(kind):
-                value = getattr(node, name)
+            for value in parts(node):
                 if type(value) is list:
-                    stack.extend(value)
+                    stack += value
                 elif value is not None:
                     stack.append(value)
 
@@ -306,15 +306,22 @@ class Outline:
 
     def _call(self, node: ast.Call, block: Block) -> None:
         self.blocks[node] = block
-        named = _called(node.func)
-        if named is not None and named[0] in _REGISTERING:
-            self._registered(node, block)
-        if named is not None:
-            self._note_call(CallSite(*named, node, block))
+        sites = []
+        function = node.func
+        if type(function) is ast.Name:
+            sites.append(CallSite(function.id, "", node, block))
+        elif type(function) is ast.Attribute:
+            base = function.value
+            if function.attr in _REGISTERING:
+                self._registered(node, block)
+            sites.append(CallSite(function.attr, base.id if type(base) is ast.Name else None, node, block))
         for argument in node.args:
-            self._handed_over(argument, node, block)
+            _note_handed_over(argument, node, block, sites)
         for keyword in node.keywords:
-            self._handed_over(keyword.value, node, block)
+            _note_handed_over(keyword.value, node, block, sites)
+        self.calls += sites
+        if block.function is not None:
+            block.function.calls += sites
 
     def _registered(self, call: ast.Call, block: Block) -> None:
         owner = block.function.class_ if block.function is not None else None
@@ -322,20 +329,14 @@ class Outline:
         if owner is not None and isinstance(name, str):
             owner.computed.add(name)
 
-    def _handed_over(self, argument: ast.expr, call: ast.Call, block: Block) -> None:
-        if type(argument) is ast.Name or (
-            type(argument) is ast.Attribute
-            and type(argument.value) is ast.Name
-            and argument.value.id == "self"
-        ):
-            named = _called(argument)
-            if named is not None:
-                self._note_call(CallSite(*named, call, block, True))
 
-    def _note_call(self, site: CallSite) -> None:
-        self.calls.append(site)
-        if site.block.function is not None:
-            site.block.function.calls.append(site)
+def _note_handed_over(argument: ast.expr, call: ast.Call, block: Block, sites: list[CallSite]) -> None:
+    if type(argument) is ast.Name:
+        sites.append(CallSite(argument.id, "", call, block, True))
+    elif type(argument) is ast.Attribute:
+        base = argument.value
+        if type(base) is ast.Name and base.id == "self":
+            sites.append(CallSite(argument.attr, "self", call, block, True))
 
 
 def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
@@ -350,16 +351,6 @@ def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
         }
     package = "." * statement.level + (f"{statement.module}." if statement.module else "")
     return {name.asname or name.name: package + name.name for name in statement.names}
-
-
-def _called(function: ast.expr) -> tuple[str, str | None] | None:
-    """The name and base of a call site; None where what is called has no name."""
-    if type(function) is ast.Name:
-        return function.id, ""
-    if type(function) is ast.Attribute:
-        base = function.value
-        return function.attr, base.id if type(base) is ast.Name else None
-    return None
 
 
 def pattern_names(pattern: ast.pattern) -> Iterator[str]:
@@ -387,6 +378,7 @@ def _leaves(body: list[ast.stmt]) -> str | None:
 
 
 _SETTINGS = (ast.Constant, ast.Name, ast.Compare, ast.BoolOp, ast.JoinedStr, ast.Lambda, ast.List, ast.Dict)
+_ASSIGNMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign)
 _LITERALS = (ast.Constant, ast.JoinedStr)
 _ACCUMULATORS = (ast.Name, ast.Attribute)
 _REGISTERING = frozenset({"register_buffer", "register_parameter"})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
 
 from warplint.static.tables.words import words
 
@@ -34,6 +36,45 @@ def child_fields(node_class: type[object]) -> tuple[str, ...]:
     return fields
 
 
+Parts = Callable[[ast.AST], "tuple[Any, ...]"]
+
+
+class _PartsByKind(dict[type[object], "Parts | None"]):
+    def __missing__(self, kind: type[object]) -> Parts | None:
+        fields = child_fields(kind)
+        self[kind] = made = None if not fields else _parts_of(fields)
+        return made
+
+
+def _parts_of(fields: tuple[str, ...]) -> Parts:
+    get = attrgetter(*fields)
+    return get if len(fields) > 1 else lambda node: (get(node),)
+
+
+PARTS: dict[type[object], Parts | None] = _PartsByKind({ast.Name: None, type(None): None})
+"""For each node class what gives the values of those fields: nodes, lists with nodes and None in them, None.
+
+None for what has no such fields, names and None itself among them.
+"""
+
+
+def below(root: ast.AST) -> Iterator[ast.AST]:
+    """A node and all that is below it, in no order to rely on: all of ``ast.walk`` but operators, contexts
+    and what is no node."""
+    nodes = [root]
+    for node in nodes:
+        parts = PARTS[type(node)]
+        if parts is not None:
+            for value in parts(node):
+                if type(value) is list:
+                    nodes += value
+                elif value is not None:
+                    nodes.append(value)
+            yield node
+        elif node is not None:
+            yield node
+
+
 def children(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes directly below a node, in the order of its fields."""
     for field in child_fields(type(node)):
@@ -49,18 +90,21 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
 def parents_of(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     """Each node's parent below ``tree``."""
     parents: dict[ast.AST, ast.AST] = {}
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        for field in child_fields(type(node)):
-            value = getattr(node, field, None)
-            if value is None:
-                continue
-            for child in value if type(value) is list else (value,):
-                if child is not None:
+    nodes: list[Any] = [tree]
+    for node in nodes:
+        parts = PARTS[type(node)]
+        if parts is None:
+            continue
+        for value in parts(node):
+            if type(value) is list:
+                nodes += value
+                for child in value:
                     parents[child] = node
-                    if type(child) is not ast.Name and type(child) is not ast.Constant:
-                        stack.append(child)
+            elif value is not None:
+                parents[value] = node
+                if type(value) is not ast.Name:
+                    nodes.append(value)
+    parents.pop(None, None)  # type: ignore[call-overload]
     return parents
 
 
@@ -80,11 +124,13 @@ def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 def dotted(node: ast.expr) -> str | None:
     """``self.net.weight`` for a chain of attributes on a name, else None."""
+    if type(node) is ast.Name:
+        return node.id
     parts: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while type(node) is ast.Attribute:
         parts.append(node.attr)
         node = node.value
-    if not isinstance(node, ast.Name):
+    if type(node) is not ast.Name:
         return None
     parts.append(node.id)
     return ".".join(reversed(parts))
@@ -97,8 +143,15 @@ def has_decorator(node: FunctionNode, *names: str) -> bool:
 
 def last_name(node: ast.AST) -> str:
     """The last name of what an expression names: ``tqdm`` for ``tqdm.tqdm``, its call and its items."""
-    while isinstance(node, ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    while True:
+        kind = type(node)
+        if kind is ast.Name:
+            return node.id  # type: ignore[attr-defined,no-any-return]
+        if kind is ast.Attribute:
+            return node.attr  # type: ignore[attr-defined,no-any-return]
+        if kind is ast.Call:
+            node = node.func  # type: ignore[attr-defined]
+        elif kind is ast.Subscript:
+            node = node.value  # type: ignore[attr-defined]
+        else:
+            return ""
