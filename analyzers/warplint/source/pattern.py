@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+MOST_KEPT = 4096
+"""Texts whose matches one pattern keeps: about the different names of 20,000 lines."""
+
 
 class Pattern:
     """``re.Pattern``, compiled for its first search."""
@@ -14,6 +17,7 @@ class Pattern:
     def __init__(self, source: str, flags: int = 0) -> None:
         self.source = source
         self._flags = flags
+        self._full: dict[str, re.Match[str] | None] = {}
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -23,7 +27,14 @@ class Pattern:
         return self.compiled.match(text, start)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self.compiled.fullmatch(text)
+        """The match of a whole text, which is kept: programs use the same names again and again."""
+        try:
+            return self._full[text]
+        except KeyError:
+            if len(self._full) >= MOST_KEPT:
+                self._full.clear()
+            found = self._full[text] = self.compiled.fullmatch(text)
+            return found
 
     def search(self, text: str, *bounds: int) -> re.Match[str] | None:
         """The first match, between two offsets where they are given."""

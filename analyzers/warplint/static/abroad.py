@@ -383,7 +383,7 @@ class View:
             if part is None:
                 return None
             view = View(self._abroad, path, self._files_left - 1)
-            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP, LONGEST_LINES, attributes)
+            knowledge = Knowledge(part.index, view, FUNCTIONS_DEEP, LONGEST_LINES, attributes, notes=False)
             answer = find(knowledge, domain.THIS_FILE + ".".join(filter(None, [name, attribute])))
             rests_on |= view.reads | part.reads | seen.reads
             return answer

@@ -111,6 +111,8 @@ class Analyzer:
 
     def analyze(self, source: SourceText, previous: Analysis | None = None) -> Analysis:
         """Analyse a text of any content. ``previous`` is an earlier version of the same file."""
+        if self._once:
+            previous = None
         if self._once and (chunk := whole(source.text)) is not None:
             analysis = self._analysis(source, [chunk], None)
             # What is nested too deeply takes the whole with it.
@@ -128,7 +130,14 @@ class Analyzer:
             return Analysis(source, (), _broken(source, placed), {}, tuple(placed))
         path = within(source.path, self._root)
         return _Run(
-            self._nominator, source, placed, previous, path, self._torch, self._view(source, previous)
+            self._nominator,
+            source,
+            placed,
+            previous,
+            path,
+            self._torch,
+            self._view(source, previous),
+            notes=not self._once,
         ).result()
 
     def _view(self, source: SourceText, previous: Analysis | None) -> View | None:
@@ -153,6 +162,8 @@ class _Run:
         path: Path,
         torch: TorchVersion,
         others: View | None,
+        *,
+        notes: bool,
     ) -> None:
         self._nominator = nominator
         self._source = source
@@ -171,7 +182,7 @@ class _Run:
         self._revision = Revision(before, index, sees_same) if before is not None else None
         if self._revision is not None and not self._revision.is_unread:
             index.heat = HotnessMap(index, self._revision)
-        self._knowledge = Knowledge(index, others)
+        self._knowledge = Knowledge(index, others, notes=notes)
         self._facts = Facts(source, self._knowledge, path, torch)
         self._interesting = nominator.interesting(index.aliases)
         self._told: dict[Chunk, Told] = {}

@@ -15,12 +15,17 @@ def is_off(argument: ast.expr | None) -> bool:
 class Given:
     """What a call is handed. ``values`` is where the evaluator has put the arguments' values."""
 
+    __slots__ = ("_tensors", "named", "node", "positional")
+
     def __init__(self, node: ast.Call, values: dict[ast.AST, Value]) -> None:
         self.node = node
         self.positional = [values[argument] for argument in node.args]
-        self.named = {
-            keyword.arg: values[keyword.value] for keyword in node.keywords if keyword.arg is not None
-        }
+        self.named: dict[str, Value] = (
+            {word.arg: values[word.value] for word in node.keywords if word.arg is not None}
+            if node.keywords
+            else {}
+        )
+        self._tensors: list[Value] | None = None
 
     @property
     def all(self) -> list[Value]:
@@ -33,7 +38,9 @@ class Given:
     @property
     def tensors(self) -> list[Value]:
         """The tensors among the arguments, those in sequences included."""
-        return [tensor for value in self.all for tensor in tensors_in(value)]
+        if self._tensors is None:
+            self._tensors = [tensor for value in self.all for tensor in tensors_in(value)]
+        return self._tensors
 
     def keyword(self, name: str) -> tuple[ast.expr, Value] | None:
         """A named argument and its value."""
@@ -50,9 +57,9 @@ class Given:
 
 def tensors_in(value: Value) -> list[Value]:
     """A tensor itself, or the tensors that a sequence holds."""
-    if value.is_tensor:
+    if value.kind is Kind.TENSOR:
         return [value]
     if value.kind is Kind.SEQUENCE:
         held = value.elements or (value.element,)
-        return [part for part in held if part is not None and part.is_tensor]
+        return [part for part in held if part is not None and part.kind is Kind.TENSOR]
     return []

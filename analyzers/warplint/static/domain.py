@@ -85,20 +85,23 @@ def parts(values: Iterable[Value]) -> Value:
     return Value(Kind.SEQUENCE, element=join_all(elements), elements=elements)
 
 
-@lru_cache(maxsize=512, typed=True)
-def _literal(kind: Kind, value: str | bytes | float | complex) -> Value:
+@lru_cache(maxsize=4096, typed=True)
+def _literal(kind: Kind, value: object) -> Value:
     return Value(kind, constant=value)
+
+
+_LITERAL_KINDS: dict[type[object], Kind] = {
+    **dict.fromkeys((str, bytes), Kind.STRING),
+    **dict.fromkeys((bool, int, float, complex), Kind.NUMBER),
+}
 
 
 def of_constant(value: object) -> Value:
     """The value of a literal."""
     if value is None:
         return NONE
-    if isinstance(value, str | bytes):
-        return _literal(Kind.STRING, value)
-    if isinstance(value, bool | int | float | complex):
-        return _literal(Kind.NUMBER, value)
-    return UNKNOWN
+    kind = _LITERAL_KINDS.get(type(value))
+    return UNKNOWN if kind is None else _literal(kind, value)
 
 
 def device_string(text: object) -> Place | None:
@@ -191,6 +194,9 @@ def combine(operands: Iterable[Value]) -> Value:
     tensors = [operand for operand in operands if operand.kind is Kind.TENSOR]
     if not tensors:
         return _combine_host(operands)
+    if len(operands) == 1:
+        only = tensors[0]
+        return tensor(only.place, only.like, 0 if only.ndim == 0 else None)
     unknown = any(operand.kind is Kind.UNKNOWN for operand in operands)
     found = {operand.place for operand in tensors}
     place, like = Place.UNKNOWN, tensors[0].like

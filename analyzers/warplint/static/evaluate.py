@@ -81,14 +81,19 @@ class Evaluator(ABC):
 
     def value(self, node: ast.expr, env: Env) -> Value:
         """Evaluate an expression and everything in it."""
-        evaluate = _EVALUATE.get(type(node))
-        value = self._parts(node, env) if evaluate is None else evaluate(self, node, env)
+        if type(node) is ast.Name:
+            # Nearly half of all expressions.
+            held = env.get(node.id)
+            value = (self._global(node.id) or UNKNOWN) if held is None else self._load(node, held)
+        else:
+            evaluate = _EVALUATE.get(type(node))
+            value = self._parts(node, env) if evaluate is None else evaluate(self, node, env)
         self.values[node] = value
         return value
 
     def refined(self, name: str, value: Value, source: ast.expr) -> Value:
         """A value that says nothing, corrected by what the function does with the name."""
-        if value.constant == domain.BATCH and value.element is not None:
+        if value.element is not None and value.constant == domain.BATCH:
             return value.element if name in self._evidence().whole else value
         if value.kind is not Kind.UNKNOWN or value.qualified is not None:
             return value
@@ -117,27 +122,25 @@ class Evaluator(ABC):
 
     # Names
 
-    def _name(self, node: ast.Name, env: Env) -> Value:
-        held = env.get(node.id)
-        if held is not None:
-            return self._load(node, held)
-        found = self._global(node.id)
-        return UNKNOWN if found is None else found
-
     def _global(self, name: str) -> Value | None:
         if name not in self._globals:
             self._globals[name] = self.world.global_value(name)
         return self._globals[name]
 
     def _load(self, node: ast.expr, held: Binding) -> Value:
-        for source in held.sources:
-            self.loads.setdefault(source, {})[node] = None
-        self.sources[node] = held.sources
-        return held.value
+        value, sources = held
+        for source in sources:
+            loads = self.loads.get(source)
+            if loads is None:
+                self.loads[source] = {node: None}
+            else:
+                loads[node] = None
+        self.sources[node] = sources
+        return value
 
     def is_builtin(self, node: ast.expr, env: Env) -> bool:
         """Whether a name is what Python calls so: bound neither here nor in the module."""
-        return isinstance(node, ast.Name) and node.id not in env and self._global(node.id) is None
+        return type(node) is ast.Name and node.id not in env and self._global(node.id) is None
 
     def _attribute(self, node: ast.Attribute, env: Env) -> Value:
         base = self.value(node.value, env)
@@ -202,9 +205,10 @@ class Evaluator(ABC):
         left, right = self.value(node.left, env), self.value(node.right, env)
         if left.kind is Kind.STRING:
             return domain.STRING
-        if left.is_tensor and _is_number(node.right, right):
-            right = domain.NUMBER
-        elif right.is_tensor and _is_number(node.left, left):
+        if left.kind is Kind.TENSOR:
+            if _is_number(node.right, right):
+                right = domain.NUMBER
+        elif right.kind is Kind.TENSOR and _is_number(node.left, left):
             left = domain.NUMBER
         result = domain.combine([left, right])
         if result.kind is Kind.TENSOR and left.dtype == right.dtype and left.dtype == "torch.bool":
@@ -226,7 +230,7 @@ class Evaluator(ABC):
         values = [self.value(node.values[0], env)]
         inner = env
         for before, operand in pairwise(node.values):
-            if isinstance(before, ast.Call | ast.Compare | ast.UnaryOp):
+            if type(before) in _TELLING:
                 # A later operand is only reached where the earlier ones did not decide.
                 inner = dict(inner) if inner is env else inner
                 self.narrow(before, isinstance(node.op, ast.And), inner)
@@ -235,7 +239,7 @@ class Evaluator(ABC):
 
     def _compare(self, node: ast.Compare, env: Env) -> Value:
         values = [self.value(part, env) for part in [node.left, *node.comparators]]
-        if any(isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn) for operator in node.ops):
+        if any(type(operator) in _OF_OBJECTS for operator in node.ops):
             return domain.NUMBER
         result = domain.combine(values)
         if result.kind is Kind.TENSOR:
@@ -255,7 +259,7 @@ class Evaluator(ABC):
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set, env: Env) -> Value:
         values = [self.value(element, env) for element in node.elts]
-        if any(isinstance(element, ast.Starred) for element in node.elts):
+        if any(type(element) is ast.Starred for element in node.elts):
             return domain.sequence(domain.join_all(values))
         return domain.parts(values)
 
@@ -367,7 +371,7 @@ class Evaluator(ABC):
 
     def narrow(self, test: ast.expr, truth: bool, env: Env) -> None:
         """Use what a test says of a name in the branch it decides."""
-        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        while type(test) is ast.UnaryOp and type(test.op) is ast.Not:
             test, truth = test.operand, not truth
         if isinstance(test, ast.BoolOp):
             if isinstance(test.op, ast.And) is truth:
@@ -414,8 +418,12 @@ def _is_number(node: ast.expr, value: Value) -> bool:
         return False
     if isinstance(node, ast.Attribute) and naming.SETTINGS.fullmatch(last_name(node.value)):
         return True
-    return isinstance(node, ast.Name | ast.Attribute) and naming.NUMBER.fullmatch(last_name(node)) is not None
+    return isinstance(node, _NAMED) and naming.NUMBER.fullmatch(last_name(node)) is not None
 
+
+_OF_OBJECTS = frozenset({ast.Is, ast.IsNot, ast.In, ast.NotIn})
+_TELLING = frozenset({ast.Call, ast.Compare, ast.UnaryOp})
+_NAMED = (ast.Name, ast.Attribute)
 
 _FIELDS = naming.OUTPUT_FIELDS | naming.INPUT_FIELDS | {"values", "indices"}
 """Fields of what models, tokenizers, ``topk`` and ``max`` return."""
@@ -438,7 +446,6 @@ _BY_NAME = {
 """Attributes of unknown objects whose name says enough."""
 
 _EVALUATE: dict[type[ast.AST], Callable[..., Value]] = {
-    ast.Name: Evaluator._name,
     ast.Attribute: Evaluator._attribute,
     ast.Constant: Evaluator._constant,
     ast.BinOp: Evaluator._binary,

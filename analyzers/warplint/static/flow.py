@@ -46,9 +46,9 @@ class Flow(Evaluator):
 
     def bind(self, target: ast.expr, value: Value, source: ast.expr, env: Env) -> None:
         """Give a target its value. ``source`` is the expression the value comes from."""
-        if isinstance(target, ast.Name):
+        if type(target) is ast.Name:
             self._bind_name(target.id, self.refined(target.id, value, source), source, env)
-        elif isinstance(target, ast.Tuple | ast.List):
+        elif type(target) is ast.Tuple or type(target) is ast.List:
             self._unpack(target.elts, value, source, env)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, domain.sequence(domain.iterated(value)), source, env)
@@ -112,7 +112,7 @@ class Flow(Evaluator):
         target = statement.target
         held = self.value(target, env)
         result = held if held.kind is Kind.TENSOR else domain.combine([held, given])
-        if isinstance(target, ast.Name | ast.Attribute):
+        if type(target) is ast.Name or type(target) is ast.Attribute:
             self.bind(target, result, target, env)
         return env
 
@@ -193,7 +193,7 @@ class Flow(Evaluator):
         # ``elif`` chains are run level by level: generated ones are deeper than Python's stack.
         ends: list[Env | None] = []
         while True:
-            assert isinstance(statement, ast.If)
+            assert type(statement) is ast.If
             self.value(statement.test, env)
             taken, refused = dict(env), env
             self.narrow(statement.test, True, taken)
@@ -340,12 +340,11 @@ def _join_environments(ends: list[Env | None]) -> Env | None:
     for other in reached[1:]:
         if other is joined:
             continue
-        for name, binding in other.items():
-            held = joined.get(name)
-            if held is None:
-                joined[name] = binding
-            elif held is not binding:
-                joined[name] = _join_bindings(held, binding)
+        held_in = joined.get
+        differ = [item for item in other.items() if held_in(item[0]) is not item[1]]
+        for name, binding in differ:
+            held = held_in(name)
+            joined[name] = binding if held is None else _join_bindings(held, binding)
     return joined
 
 

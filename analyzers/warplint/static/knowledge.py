@@ -74,8 +74,10 @@ class Knowledge(Asking):
         functions_deep: int = FUNCTIONS_DEEP,
         longest_lines: int | None = None,
         attributes: Callable[[str], Mapping[str, Value] | None] = lambda owner: None,
+        *,
+        notes: bool = True,
     ) -> None:
-        super().__init__(functions_deep)
+        super().__init__(functions_deep, notes=notes)
         self.index = index
         self._others = others
         self._given_attributes = attributes
@@ -486,18 +488,23 @@ class Knowledge(Asking):
         callers = self._callers(function)
         if not callers or len(callers) > _MAX_CALLERS or any(site.handed_over for site, _ in callers):
             return {}
-        given: dict[str, list[Value]] = {}
-        for site, caller in callers:
+        handed = [parameters.matched(function, site.node) for site, _ in callers]
+        names = [
+            argument.arg
+            for argument, _ in parameters.with_defaults(function.node.args)
+            if all(argument.arg in each for each in handed)
+        ]
+        if not names:
+            # Nobody need be evaluated for what they hand it.
+            return {}
+        given: dict[str, list[Value]] = {name: [] for name in names}
+        for (_, caller), arguments in zip(callers, handed, strict=True):
             unit = self._unit_of_caller(caller)
             if unit is None:
                 return {}
-            for name, argument in parameters.matched(function, site.node).items():
-                given.setdefault(name, []).append(unit.values.get(argument, UNKNOWN))
-        return {
-            name: domain.coarse(domain.join_known(values) or UNKNOWN)
-            for name, values in given.items()
-            if len(values) == len(callers)
-        }
+            for name in names:
+                given[name].append(unit.values.get(arguments[name], UNKNOWN))
+        return {name: domain.coarse(domain.join_known(values) or UNKNOWN) for name, values in given.items()}
 
 
 def _promised(function: FunctionOutline) -> Value | None:

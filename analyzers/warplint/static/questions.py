@@ -51,55 +51,40 @@ class Ground:
 
 
 class Asking:
-    """The base of a class whose methods are questions."""
+    """The base of a class whose methods are questions.
 
-    def __init__(self, functions_deep: int = FUNCTIONS_DEEP) -> None:
+    Unless it ``notes`` them, it is not remembered what was asked and what answers rest on: that takes a fifth
+    of the time, and is for versions that another one follows.
+    """
+
+    def __init__(self, functions_deep: int = FUNCTIONS_DEEP, *, notes: bool = True) -> None:
         self._functions_deep = functions_deep
+        self._notes = notes
         self._answers: Answers = {}
         self._grounds: dict[Question, Ground] = {}
         self._ground = Ground()
         self._listeners: list[Answers] = []
         self._work = _Work()
 
-    def ask(self, question: Question, find: Callable[[], object]) -> object:
-        """The answer to a question, noted for whoever is listening."""
-        return self._told(question, self.keep(question, find))
-
     def keep(self, question: Question, find: Callable[[], object]) -> object:
         """The answer to a question, found once and noted for nobody."""
-        answer = self._known(question, find)
-        self._ground.others[self._grounds[question]] = None
-        return answer
-
-    def look(self, question: Question, find: Callable[[], object]) -> object:
-        """A fact that is found without asking anything, noted for nobody but those who rest on it."""
         answer = self._answers.get(question, _NOTHING)
         if answer is _NOTHING:
-            answer = self._answers[question] = find()
-        self._ground.facts[question] = answer
+            answer = self._unanswered(question, find)
+        if self._notes:
+            self._ground.others[self._grounds[question]] = None
         return answer
 
-    def state(self, question: Question, find: Callable[[], object]) -> object:
-        """The same, noted for whoever is listening."""
-        return self._told(question, self.look(question, find))
-
-    def follow(self, question: Question, find: Callable[[], object]) -> object:
-        """The answer to a question that is a fact for others, noted for whoever is listening."""
-        answer = self._ground.facts[question] = self._known(question, find)
-        return self._told(question, answer)
-
-    def _told(self, question: Question, answer: object) -> object:
+    def _told(self, question: Question, answer: object) -> None:
         if self._listeners:
             self._listeners[-1][question] = answer
-        return answer
 
-    def _known(self, question: Question, find: Callable[[], object]) -> object:
-        answer = self._answers.get(question, _NOTHING)
+    def _unanswered(self, question: Question, find: Callable[[], object]) -> object:
+        """The answer to a question that has no complete one yet."""
+        answer = self._work.answers.get(question, _NOTHING)
         if answer is _NOTHING:
-            answer = self._work.answers.get(question, _NOTHING)
-            if answer is _NOTHING:
-                return self._found(question, find)
-            self._work.is_incomplete = True
+            return self._found(question, find)
+        self._work.is_incomplete = True
         return answer
 
     def again(self, question: Question) -> object:
@@ -111,14 +96,7 @@ class Asking:
     def _found(self, question: Question, find: Callable[[], object]) -> object:
         work = self._work
         outer, work.is_incomplete = work.is_incomplete, False
-        self._listeners.append({})
-        around, self._ground = self._ground, Ground()
-        try:
-            answer = find()
-        finally:
-            self._listeners.pop()
-            ground, self._ground = self._ground, around
-        self._grounds[question] = ground
+        answer = self._grounded(question, find) if self._notes else find()
         if work.running and work.is_incomplete:
             work.answers[question] = answer
         else:
@@ -127,6 +105,18 @@ class Asking:
         work.is_incomplete |= outer
         if not work.running:
             self._work = _Work()
+        return answer
+
+    def _grounded(self, question: Question, find: Callable[[], object]) -> object:
+        """What is found; what that rests on is remembered."""
+        self._listeners.append({})
+        around, self._ground = self._ground, Ground()
+        try:
+            answer = find()
+        finally:
+            self._listeners.pop()
+            ground, self._ground = self._ground, around
+        self._grounds[question] = ground
         return answer
 
     @contextmanager
@@ -149,7 +139,7 @@ class Asking:
 
     def told(self, answers: Answers) -> None:
         """Note answers that were given before, to whoever is listening."""
-        if self._listeners:
+        if answers and self._listeners:
             self._listeners[-1].update(answers)
 
     @contextmanager
@@ -197,38 +187,58 @@ class _Work:
         self.answers: Answers = {}
 
 
-def _noting(
-    how: Callable[[Asking, Question, Callable[[], object]], object],
-    method: Callable[Concatenate[Asked, Parameters], Answer],
-) -> Callable[Concatenate[Asked, Parameters], Answer]:
-    @functools.wraps(method)
-    def ask(self: Asked, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
-        key: Question = (method.__name__, arguments)
-        answer: Answer = how(self, key, lambda: method(self, *arguments, **named))  # type: ignore[assignment]
-        return answer
-
-    return ask
-
-
 def question(
     method: Callable[Concatenate[Asked, Parameters], Answer],
 ) -> Callable[Concatenate[Asked, Parameters], Answer]:
     """A method whose answers are kept and noted. Its arguments are given by position and can be hashed."""
-    return _noting(Asking.ask, method)
+    name = method.__name__
+
+    @functools.wraps(method)
+    def ask(self: Asked, /, *arguments: Parameters.args, **_: Parameters.kwargs) -> Answer:
+        key: Question = (name, arguments)
+        answer = self._answers.get(key, _NOTHING)
+        if answer is _NOTHING:
+            answer = self._unanswered(key, lambda: method(self, *arguments))  # type: ignore[call-arg]
+        if self._notes:
+            self._ground.others[self._grounds[key]] = None
+            self._told(key, answer)
+        return answer  # type: ignore[return-value]
+
+    return ask
 
 
 def fact(
     method: Callable[Concatenate[Asked, Parameters], Answer],
 ) -> Callable[Concatenate[Asked, Parameters], Answer]:
     """A question that is answered from the index, without asking another."""
-    return _noting(Asking.state, method)
+    return _looking(method, is_told=True)
 
 
 def silent_fact(
     method: Callable[Concatenate[Asked, Parameters], Answer],
 ) -> Callable[Concatenate[Asked, Parameters], Answer]:
     """A fact that says more than its users need, and so is told to nobody: a function's whole text."""
-    return _noting(Asking.look, method)
+    return _looking(method, is_told=False)
+
+
+def _looking(
+    method: Callable[Concatenate[Asked, Parameters], Answer], *, is_told: bool
+) -> Callable[Concatenate[Asked, Parameters], Answer]:
+    name = method.__name__
+
+    @functools.wraps(method)
+    def look(self: Asked, /, *arguments: Parameters.args, **_: Parameters.kwargs) -> Answer:
+        key: Question = (name, arguments)
+        answer = self._answers.get(key, _NOTHING)
+        if answer is _NOTHING:
+            answer = self._answers[key] = method(self, *arguments)  # type: ignore[call-arg]
+        if self._notes:
+            self._ground.facts[key] = answer
+            if is_told:
+                self._told(key, answer)
+        return answer  # type: ignore[return-value]
+
+    return look
 
 
 def followed_fact(
@@ -236,4 +246,17 @@ def followed_fact(
 ) -> Callable[Concatenate[Asked, Parameters], Answer]:
     """A question that follows the program, and is answered anew for each version: so much rests on it that
     its answer, and not what that rests on, decides what is asked again."""
-    return _noting(Asking.follow, method)
+    name = method.__name__
+
+    @functools.wraps(method)
+    def follow(self: Asked, /, *arguments: Parameters.args, **_: Parameters.kwargs) -> Answer:
+        key: Question = (name, arguments)
+        answer = self._answers.get(key, _NOTHING)
+        if answer is _NOTHING:
+            answer = self._unanswered(key, lambda: method(self, *arguments))  # type: ignore[call-arg]
+        if self._notes:
+            self._ground.facts[key] = answer
+            self._told(key, answer)
+        return answer  # type: ignore[return-value]
+
+    return follow

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import enum
+from operator import attrgetter
 
-from warplint.source.records import dataclass, field, replace
+from warplint.source.records import dataclass, field
 
 
 class Kind(enum.Enum):
@@ -84,7 +85,12 @@ class Value:
         return self.kind is Kind.TENSOR and self.place in (Place.ACCELERATOR, Place.LIKELY_ACCELERATOR)
 
     def with_(self, **changes: object) -> Value:
-        return replace(self, **changes)
+        made = Value(*_fields_of(self))
+        for name, value in changes.items():
+            setattr(made, name, value)
+        return made
 
+
+_fields_of = attrgetter(*Value.__match_args__)
 
 UNKNOWN = Value()
