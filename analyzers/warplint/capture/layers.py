@@ -19,7 +19,7 @@ import torch
 from warplint.capture.layer_table import LEAVE, OTHERS, VARIES, LayerTable
 from warplint.capture.recorder import Recorder
 from warplint.capture.steps import module_call
-from warplint.capture.tool_ids import NAME, monitoring, release_tool, take_tool
+from warplint.capture.tool_ids import holds_tool, leave_tool, monitoring, take_tool
 
 FIELDS = 2
 NEW = -1
@@ -47,11 +47,12 @@ class LayerCalls:
         self._threads: list[tuple[int, list[int]]] = []
         self._local = ThreadCalls(lambda thread, events: self._threads.append((thread, events)))
         self._tool: int | None = None
+        self._registered: dict[int, Callable[..., object]] = {}
         self._shared: dict[int, Callable[..., object]] = {}
         self.call = module_call()
         """The function that is followed."""
         self._table = LayerTable(recorder)
-        self._enter, self._leave = _recording(self._table, self._local, self.call)
+        self._enter, self._describe = _recording(self._table, self._local, self.call)
         self.written = 0
         """Events handed to the raw file."""
 
@@ -66,11 +67,12 @@ class LayerCalls:
         Where module calls are counted as steps, ``step_clock_tool`` follows them already: its events are
         shared."""
         shares = step_clock_tool is not None
-        tool = self._tool = step_clock_tool if shares else take_tool()
+        tool = self._tool = step_clock_tool if shares else take_tool(lambda: [self.call])
         if tool is None:
             return False
         events = monitoring.events
-        for event, callback in self._callbacks().items():
+        self._registered = self._callbacks()
+        for event, callback in self._registered.items():
             before = monitoring.register_callback(tool, event, callback)
             if shares:
                 self._shared[event] = before
@@ -86,10 +88,8 @@ class LayerCalls:
         if tool is None:
             return
         if not self._shared:
-            monitoring.set_events(tool, 0)
-            monitoring.set_local_events(tool, self.call, 0)
-            release_tool(tool)
-        elif monitoring.get_tool(tool) == NAME:
+            leave_tool(tool, self._registered, [self.call])
+        elif holds_tool(tool):
             # Otherwise the program has begun to train, and its calls are not counted any more.
             for event, callback in self._shared.items():
                 monitoring.register_callback(tool, event, callback)
@@ -101,7 +101,9 @@ class LayerCalls:
 
         def on_event(frame: FrameType, event: str, argument: Any) -> TraceFunction:
             if event == "return":
-                self._leave(frame, argument)
+                self._local.extend((perf_counter_ns(), LEAVE))
+                if self._table.pending:
+                    self._describe(frame, argument)
             return on_event
 
         return on_event
@@ -116,8 +118,9 @@ class LayerCalls:
                 self.written += len(taken) // FIELDS
 
     def _callbacks(self) -> dict[int, Callable[..., object]]:
-        call, get_frame, shared = self.call, sys._getframe, self._shared
-        enter, leave, events = self._enter, self._leave, monitoring.events
+        call, local, pending, shared = self.call, self._local, self._table.pending, self._shared
+        enter, describe, now, get_frame = self._enter, self._describe, perf_counter_ns, sys._getframe
+        events = monitoring.events
         start, end, unwind = events.PY_START, events.PY_RETURN, events.PY_UNWIND
 
         def on_start(code: CodeType, offset: int) -> object:
@@ -126,12 +129,14 @@ class LayerCalls:
             return shared[start](code, offset) if shared else None
 
         def on_return(code: CodeType, offset: int, value: object) -> object:
-            leave(get_frame(1), value)
+            local.extend((now(), LEAVE))
+            if pending:
+                describe(get_frame(1), value)
             return shared[end](code, offset, value) if shared else None
 
         def on_unwind(code: CodeType, offset: int, error: BaseException) -> object:
             if code is call:
-                leave(None, None)
+                local.extend((now(), LEAVE))
             return shared[unwind](code, offset, error) if shared else None
 
         return {start: on_start, end: on_return, unwind: on_unwind}
@@ -139,8 +144,11 @@ class LayerCalls:
 
 def _recording(
     table: LayerTable, local: ThreadCalls, call: CodeType
-) -> tuple[Callable[[FrameType], None], Callable[[FrameType | None, object], None]]:
-    """What notes that a call starts, and that one ends: closures, since they run with every module call."""
+) -> tuple[Callable[[FrameType], None], Callable[[FrameType, object], None]]:
+    """What notes that a call starts, and what describes a layer when its first call ends.
+
+    Closures, since one runs with every module call.
+    """
     numbers, shapes, pending = table.numbers, table.shapes, table.pending
     now, tensor = perf_counter_ns, torch.Tensor
 
@@ -160,18 +168,16 @@ def _recording(
             table.fail(error)
         local.extend((now(), number))
 
-    def leave(frame: FrameType | None, value: object) -> None:
-        local.extend((now(), LEAVE))
-        if pending and frame is not None:
-            try:
-                variables = frame.f_locals
-                number = numbers.get(id(variables["self"]), NEW)
-                if number in pending:
-                    table.called(number, (variables["args"], variables["kwargs"]), value)
-            except Exception as error:
-                table.fail(error)
+    def describe(frame: FrameType, value: object) -> None:
+        try:
+            variables = frame.f_locals
+            number = numbers.get(id(variables["self"]), NEW)
+            if number in pending:
+                table.called(number, (variables["args"], variables["kwargs"]), value)
+        except Exception as error:
+            table.fail(error)
 
-    return enter, leave
+    return enter, describe
 
 
 def _is_within(frame: FrameType | None, code: CodeType) -> bool:

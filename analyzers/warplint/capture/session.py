@@ -29,7 +29,7 @@ from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.sources import Sources
 from warplint.capture.starting import starting_doubts
 from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTimes
-from warplint.capture.tool_ids import out_of_sight
+from warplint.capture.tool_ids import GivingWay, out_of_sight
 from warplint.capture.user_code import UserCode
 from warplint.capture.window import Surroundings, Window, native_method
 from warplint.capture.workers import FollowedWorkers, WorkerSettings
@@ -76,6 +76,7 @@ class Session:
         )
         self._compiled = Compiled(self._recorder, self._around.sources, user_code)
         self._graphs = Graphs(self._recorder, self._open_window_number, Follower(self._around).follow)
+        self._giving_way = GivingWay(self._tool_taken)
         self._optimizer_clock = OptimizerClock(self._on_optimizer_step)
         self._module_clock = ModuleClock(self._on_module_call)
         self._kind = StepKind.MODULE
@@ -105,6 +106,7 @@ class Session:
         for code, text in starting_doubts():
             self._recorder.note(INFO, code, text)
         self._around.watch.install()
+        self._giving_way.install()
         self._compiled.install()
         self._graphs.install()
         self._workers.install()
@@ -238,8 +240,8 @@ class Session:
             self._write_steps()
             self._state = State.IDLE
             self._steps_wanted = min(self._steps_wanted, window.steps_left)
-            window.leave_layers()
             try:
+                window.leave_layers()
                 out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
             except BaseException:
                 window.abort()
@@ -266,6 +268,10 @@ class Session:
                 "the program started a torch profiler of its own: the window was closed to make way",
             )
             self._close_window("the program started its own profiler", perf_counter_ns())
+
+    def _tool_taken(self, tool: int) -> None:
+        text = f"the program took tool id {tool} of sys.monitoring, under which we followed it"
+        self._recorder.note(WARNING, "tool-taken", text)
 
     def _recording_failed(self) -> None:
         if self._window is not None:
@@ -348,6 +354,7 @@ class Session:
         self._optimizer_clock.stop()
         self._module_clock.stop()
         self._around.watch.remove()
+        self._giving_way.remove()
         self._compiled.remove()
         self._graphs.remove()
         self._workers.remove()

@@ -86,7 +86,7 @@ class ModuleClock:
         """False when this Python has no ``sys.monitoring``, or others use all of it."""
         if monitoring is None:
             return False
-        tool = self._tool = take_tool()
+        tool = self._tool = take_tool(lambda: self._watched)
         if tool is None:
             return False
         call, optimizer_init = module_call(), torch.optim.Optimizer.__init__.__code__

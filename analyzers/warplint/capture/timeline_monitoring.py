@@ -42,7 +42,7 @@ class MonitoringTimeline:
     def start(self) -> None:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
             raise Unavailable("lines are not followed in a Python without the GIL")
-        tool = self._tool = take_tool()
+        tool = self._tool = take_tool(lambda: list(self._buffers.codes.values()))
         if tool is None:
             raise Unavailable("both tool ids of sys.monitoring that a profiler may use are taken")
         events = monitoring.events

@@ -14,15 +14,44 @@ CANDIDATES = (3, 4)
 """The ids without a meaning given by Python: debuggers, coverage, profilers and optimizers have their own."""
 
 
-def take_tool() -> int | None:
-    """A free id, now ours; None when others hold them all."""
+_use_tool_id: Any = getattr(monitoring, "use_tool_id", None)
+_followed: dict[int, Callable[[], Iterable[CodeType]]] = {}
+"""The code objects with events of their own under each id that was ours last."""
+
+
+def take_tool(followed: Callable[[], Iterable[CodeType]] = tuple) -> int | None:
+    """A free id, now ours; None when others hold them all. ``followed`` tells the code it has events in."""
     for tool in CANDIDATES:
         try:
-            monitoring.use_tool_id(tool, NAME)
+            _use_tool_id(tool, NAME)
         except ValueError:
             continue
+        _followed[tool] = followed
         return tool
     return None
+
+
+class GivingWay:
+    """Leaves an id of ours to the program when it asks for that one: it would meet an error else."""
+
+    def __init__(self, on_leaving: Callable[[int], None]) -> None:
+        self._on_leaving = on_leaving
+
+    def install(self) -> None:
+        if monitoring is not None:
+            monitoring.use_tool_id = self.use_tool_id
+
+    def remove(self) -> None:
+        # Someone else's function, put in the place of ours, stays.
+        if monitoring is not None and monitoring.use_tool_id == self.use_tool_id:
+            monitoring.use_tool_id = _use_tool_id
+
+    def use_tool_id(self, tool_id: int, name: str, /) -> None:
+        if tool_id in CANDIDATES and holds_tool(tool_id):
+            callbacks = {event: monitoring.register_callback(tool_id, event, None) for event in _events()}
+            leave_tool(tool_id, callbacks, _followed[tool_id]())
+            self._on_leaving(tool_id)
+        _use_tool_id(tool_id, name)
 
 
 def out_of_sight(action: Callable[[], None], leaving: int = 0) -> None:
@@ -74,7 +103,7 @@ def leave_tool(tool: int, callbacks: Mapping[int, Callable[..., Any]], codes: It
     """Everything of ours off, and the id free again; one that is someone else's by now stays theirs."""
     if monitoring.get_tool(tool) is None:
         # Freed by the program, which leaves events of code objects on.
-        monitoring.use_tool_id(tool, NAME)
+        _use_tool_id(tool, NAME)
     if not holds_tool(tool):
         for event, callback in callbacks.items():
             found = monitoring.register_callback(tool, event, None)

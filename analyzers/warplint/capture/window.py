@@ -104,8 +104,9 @@ class Window:
         layers = self._layers
         follow = self._follow_by_tracing if native_method() is Method.SETTRACE else layers.follow
         if not layers.understood or not follow(step_clock_tool):
-            text = "layers have no names: module calls could not be followed"
-            self._around.recorder.note(INFO, "no-layers", text)
+            self._around.recorder.note(
+                INFO, "no-layers", "layers have no names: module calls could not be followed"
+            )
 
     def _follow_by_tracing(self, step_clock_tool: int | None) -> bool:
         from warplint.capture.timeline_settrace import SettraceTimeline
@@ -121,8 +122,8 @@ class Window:
     def step_ended(self) -> bool:
         """Mark a step's end; True when it was the last one wanted."""
         self.steps_left -= 1
-        if self.steps_left <= 0:
         self._check_timeline()
+        if self.steps_left <= 0:
             return True
         if self._trace is not None:
             self._trace.mark()
@@ -169,17 +170,19 @@ class Window:
             os.utime(Path(self._around.settings.folder) / MANIFEST)
 
     def abort(self) -> None:
-        """Everything off after a failure, as far as it will go; what was not written is lost."""
-        self.leave_layers()
-        if self._timeline is not None:
-            self._timeline.stop()
-        if self._background.running:
-            self._background.stop()
-        self._buffers.flush()
-        with contextlib.suppress(RuntimeError):
-            self._stop_trace()
+        """Everything off after a failure, as far as it will go; what was not written is lost.
 
-    def on_its_thread(self) -> bool:
+        One part that fails must not keep the others on: a program that ends with Kineto running may crash.
+        """
+        parts: list[Callable[[], object]] = [self.leave_layers]
+        if self._timeline is not None:
+            parts.append(self._timeline.stop)
+        if self._background.running:
+            parts.append(self._background.stop)
+        for part in (*parts, self._buffers.flush, self._stop_trace):
+            with contextlib.suppress(Exception):
+                part()
+
     def _check_timeline(self) -> None:
         lost = self._timeline.step_ended() if self._timeline is not None else None
         if lost is not None:
@@ -187,6 +190,7 @@ class Window:
                 WARNING, "timeline-lost", f"window {self._number}: lines are not followed to its end: {lost}"
             )
 
+    def on_its_thread(self) -> bool:
         """Whether the calling thread is the one the window was opened on."""
         return threading.get_ident() == self._thread
 
@@ -308,12 +312,12 @@ class Window:
                 f"{where}: run too often to be followed each time: {self._told_instead()}",
             )
 
-    def _ticking_failed(self, error: Exception) -> None:
     def _told_instead(self) -> str:
         if native_method() is Method.MONITORING:
             return "their time is told by the first pass of a step and by samples"
         return "functions that do nothing else have their time on the line that runs most often"
 
+    def _ticking_failed(self, error: Exception) -> None:
         self._around.recorder.note(WARNING, "samples-lost", f"device samples end early: {error!r}")
 
 
