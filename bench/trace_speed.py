@@ -1,6 +1,6 @@
 """How fast traces are read and imported, and in how much memory, beside HolisticTraceAnalysis (same run).
 
-    python bench/trace_speed.py TRACE… --hta PYTHON [--long BYTES] [--runs 3]
+    python bench/trace_speed.py TRACE… [--hta PYTHON] [--long BYTES] [--runs 3]
 
 Each of these runs in a process of its own, in turn with the others; printed are the least processor time of
 the runs (imports of modules not counted) and the largest memory:
@@ -90,15 +90,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("traces", nargs="+", type=Path)
-    parser.add_argument("--hta", required=True, metavar="PYTHON")
+    parser.add_argument("--hta", metavar="PYTHON")
     parser.add_argument("--long", type=int, metavar="BYTES")
     parser.add_argument("--runs", type=int, default=3)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").touch()
-        ratios = [compare(trace.absolute(), asked.hta, asked.runs, folder) for trace in asked.traces]
-        print(f"read beside HTA, least of all files: {min(ratios):.1f} times as fast (goal {HTA_GOAL:g})")
+        if asked.hta:
+            ratios = [compare(trace.absolute(), asked.hta, asked.runs, folder) for trace in asked.traces]
+            print(f"read beside HTA, least of all files: {min(ratios):.1f} times as fast (goal {HTA_GOAL:g})")
         if asked.long:
             remember(asked.traces[0].absolute(), asked.long, folder)
 
