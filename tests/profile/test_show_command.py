@@ -170,6 +170,7 @@ def test_json_figures(project: Path) -> None:
         "gpu_forward_us": 1400,
         "gpu_backward_us": 0,
         "gpu_optimizer_us": 0,
+        "gpu_recompute_us": 0,
         "launches": 0,
         "copies": 2,
         "copy_bytes": 8192,

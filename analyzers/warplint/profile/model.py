@@ -57,7 +57,8 @@ class LineCost:
     ``file`` is relative to the project root, with forward slashes, or absolute when outside it. ``line`` is 0
     where an imported trace names no line: ``file`` is then the name of an operator or annotation.
     ``busy_us`` counts overlapping kernels and copies once, so that it sums to ``Totals.gpu_busy_us``.
-    ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase. ``cpu_us`` is wall time the stepping
+    ``gpu_*_us`` are plain sums of kernel, copy and memset time by phase; ``gpu_recompute_us`` is the part of
+    the backward's that checkpointing made this line compute again. ``cpu_us`` is wall time the stepping
     thread's innermost user frame stood on this line. ``share`` is this line's part of the captured wall time:
     busy plus idle on a GPU, ``cpu_us`` without one. ``kernels`` are by falling time, copies and fills among
     them. ``fused_us`` is the part of ``gpu_us`` that is this line's even share of kernels it is fused in with
@@ -72,6 +73,7 @@ class LineCost:
     gpu_forward_us: float = 0.0
     gpu_backward_us: float = 0.0
     gpu_optimizer_us: float = 0.0
+    gpu_recompute_us: float = 0.0
     launches: int = 0
     copies: int = 0
     copy_bytes: int = 0

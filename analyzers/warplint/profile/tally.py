@@ -31,6 +31,7 @@ class LineTally:
     cpu_ns: int = 0
     kernel_ns: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     kernel_counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    recompute_ns: int = 0
     fused_ns: int = 0
     exposed_copy_ns: int = 0
 
@@ -74,6 +75,7 @@ class LineTally:
             idle_us={cause: self.idle_ns[cause] / 1000 for cause in IdleCause if self.idle_ns.get(cause)},
             cpu_us=self.cpu_ns / 1000,
             share=part_ns / program_ns if program_ns else 0.0,
+            gpu_recompute_us=self.recompute_ns / 1000,
             fused_us=self.fused_ns / 1000,
             felt_us=sum(felt_ns.values()) / 1000,
             felt_sync_us=felt_ns.get(FeltPart.SYNC, 0) / 1000,

@@ -13,6 +13,7 @@ from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.named_work import named_work
 from warplint.profile.owners import Owner, Owners
+from warplint.profile.recompute import Recomputation
 from warplint.profile.steps import StepRange
 from warplint.profile.tally import LineKey, LineTally, Tally
 from warplint.profile.timeline import NOWHERE, Timeline
@@ -51,7 +52,7 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    costs = _WindowCosts(trace, charger, steps, key_of, tally, inner)
+    costs = _WindowCosts(trace, charger, steps, key_of, tally, inner, Recomputation(trace, timeline, charger))
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
@@ -84,7 +85,9 @@ class _WindowCosts:
         key_of: KeyOf,
         tally: Tally,
         inner: InnerLines | None,
+        recomputation: Recomputation,
     ) -> None:
+        self.recomputation = recomputation
         self.trace, self.charger, self.steps, self.key_of, self.tally = trace, charger, steps, key_of, tally
         self.inner = inner
         self.owners = Owners()
@@ -134,7 +137,8 @@ class _WindowCosts:
         length = work.end[index] - work.start[index]
         name = self.trace.text(work.name[index])
         phase = self._phase(index, call)
-        line = self._add_time(owner, name, length, phase)
+        again = call is not None and self.recomputation.holds(self.trace.calls.thread[call], start)
+        line = self._add_time(owner, name, length, phase, again)
         if work.kind[index] == WorkKind.KERNEL:
             tally.kernels += 1
             tally.kernel_ns += length
@@ -145,8 +149,8 @@ class _WindowCosts:
         tally.doubts.work_without_launch += call is None
         tally.doubts.work_before_launch += call is not None and work.start[index] < start
 
-    def _add_time(self, owner: Owner, name: str, length: int, phase: Phase) -> LineTally:
-        """Charge the time of one piece of work to its lines; the first of them."""
+    def _add_time(self, owner: Owner, name: str, length: int, phase: Phase, again: bool) -> LineTally:
+        """Charge the time of one piece of work to its lines, computed ``again`` or not; the first of them."""
         parts: dict[LineKey, int] = {}
         lines = []
         for place, part in self.owners.divide(owner, length):
@@ -154,6 +158,7 @@ class _WindowCosts:
             line = self.tally.lines[key]
             lines.append(line)
             line.gpu_ns[phase] += part
+            line.recompute_ns += part if again else 0
             line.kernel_ns[name] += part
             line.kernel_counts[name] += 1
             if owner < 0 and key is not None:
