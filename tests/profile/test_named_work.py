@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import AUTOGRAD, MAIN, CaptureBuilder
+from building import AUTOGRAD, MAIN, CaptureBuilder, TraceBuilder
 
 from warplint.profile.groups import JITTER, LONG_US, MANY_PER_SECOND, SHORT_US, behaviour, overlapping
+from warplint.profile.imported import by_rank, import_traces
 from warplint.profile.join import join
 from warplint.profile.named_costs import KernelGroup, LayerCost
 from warplint.profile.tiny_copies import MANY_PER_STEP, TINY_BYTES, direction_and_memory
@@ -273,3 +274,17 @@ def test_many_tiny_copies_of_a_line_are_a_cluster(tmp_path: Path) -> None:
 )
 def test_a_copys_name_tells_direction_and_memory(name: str, expected: tuple[str, str]) -> None:
     assert direction_and_memory(name) == expected
+
+
+def test_steps_of_an_imported_trace_are_compared_too(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for step, length in enumerate((100, 40, 10)):
+        start = 300 * step
+        trace.annotation(f"ProfilerStep#{step}", start, start + 300)
+        trace.kernel(start + 40, start + 50, start + 50 + length, step + 1, name="k")
+    path = tmp_path / "trace.json"
+    path.write_text(trace.text(), encoding="utf-8")
+    (group,) = import_traces(by_rank([path]), tmp_path).kernel_groups
+    # Mean 50, variance 1400.
+    assert group.jitter == pytest.approx(1400**0.5 / 50)
+    assert group.behaviour == "jittery"

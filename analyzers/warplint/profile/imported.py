@@ -169,7 +169,8 @@ class _Import:
     def _tally(self, piece: Slice) -> Tally:
         window = RawWindow(1, piece.begin, lines=host_lines(piece.trace, self.detail, self.code))
         timeline = Timeline(window, self.places)
-        steps = StepRange(piece.begin, piece.end, piece.steps)
+        starts = (start for start in self.extent.steps if piece.begin <= start < piece.end)
+        steps = StepRange(piece.begin, piece.end, piece.steps, (*starts, piece.end))
         if not self.on_gpu:
             return tally_host(timeline, self.thread, steps, self._key)
         charger = Charger(piece.trace, timeline, self.thread)
