@@ -132,6 +132,25 @@ class Bench:
         keep(folder, self.out / f"capture-{program}")
         return result
 
+    def agreement_compiled(self) -> dict[str, Any]:
+        words, cwd = self.words("compiled", FEW_STEPS)
+        folder, _ = capture(words, cwd)
+        found: dict[str, Any] = json.loads(
+            python([str(HERE / "kernel_lines.py"), "compiled", str(folder), words[0]])
+        )
+        keep(folder, self.out / "capture-compiled")
+        return found | {"totals": show(folder)["totals"], "notes": notes(folder)}
+
+    def agreement_graph(self) -> dict[str, Any]:
+        words, cwd = self.words("cuda_graph", FEW_STEPS)
+        with ThreadPoolExecutor() as pool:
+            graph, eager = pool.submit(capture, words, cwd), pool.submit(capture, [*words, "eager"], cwd)
+        folder, _ = graph.result()
+        paths = [str(folder), str(eager.result()[0]), words[0]]
+        found: dict[str, Any] = json.loads(python([str(HERE / "kernel_lines.py"), "graph", *paths]))
+        keep(folder, self.out / "capture-cuda_graph")
+        return found | {"totals": show(folder)["totals"], "notes": notes(folder)}
+
     def price(self, program: str) -> dict[str, Any]:
         """Alternating runs without and with a capture."""
         words, cwd = self.words(program)
@@ -357,6 +376,8 @@ def measurements(bench: Bench) -> dict[str, Callable[[], dict[str, Any]]]:
     found: dict[str, Callable[[], dict[str, Any]]] = {}
     for program in ("unet3d", *(["nanogpt"] if bench.nanogpt else []), *EAGER):
         found[f"agreement-{program}"] = partial(bench.agreement, program)
+    found["agreement-compiled"] = bench.agreement_compiled
+    found["agreement-cuda_graph"] = bench.agreement_graph
     for program in STEPS:
         found[f"price-{program}"] = partial(bench.price, program)
     for fault in FAULTS:
