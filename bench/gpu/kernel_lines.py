@@ -3,8 +3,8 @@
     python kernel_lines.py compiled CAPTURE PROGRAM
     python kernel_lines.py graph CAPTURE EAGER_CAPTURE PROGRAM
 
-``compiled``: Inductor names a kernel after the operators fused in it. Each of ``OPERATORS`` stands on one line
-of the program, which must be among the kernel's. ``graph``: replayed kernels must stand on their lines as often
+``compiled``: Inductor names a kernel after the operators fused in it. Each of ``OPERATORS`` stands on one
+line of the program, which must be among the kernel's. ``graph``: replayed kernels must stand on their lines as
 as where the same lines run without a graph. Prints one JSON object.
 """
 
