@@ -210,6 +210,24 @@ def test_an_event_that_does_not_end_is_no_reason_to_read_on_for_ever(
         read_partial_trace(path)
 
 
+def test_times_of_another_clock_are_left_out(tmp_path: Path) -> None:
+    now = 1_700_000_000_000_000
+    work = {"pid": 0, "tid": 7, "args": {"device": 0, "correlation": 0, "External id": 4}}
+    events = [
+        op("lost", ts=0),
+        op("aten::mm", ts=now, args={"External id": 4}),
+        {"ph": "X", "cat": "kernel", "name": "early", "ts": 5, "dur": 1, **work},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "ts": now + 2, "dur": 6, **work},
+        op("endless", ts=now + 1, dur=9e14),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(document(*events), encoding="utf-8")
+    profile = imported(path)
+    assert (profile.totals.wall_us, profile.totals.kernels, profile.totals.kernel_us) == (8, 1, 6)
+    assert [cost.file for cost in profile.lines] == ["aten::mm"]
+    assert any(note.startswith("3 records are left out") for note in profile.notes)
+
+
 def test_a_damaged_header_costs_only_what_it_says(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text(document(op(), deviceProperties=[{"name": "no id"}]), encoding="utf-8")

@@ -53,13 +53,12 @@ def import_traces(files: Sequence[RankFile], root: Path) -> Profile:
     """
     shown = files[0]
     trace = _named(shown.path, _read)
-    made_up = mend(trace)
+    mended = mend(trace)
     profile = _Import(trace, [root, Path.cwd()]).profile()
     profile.command = ["warplint", "import", *(str(file.path) for file in files)]
     reading = [*imported_notes.reading(shown.path, trace), *imported_notes.other_files(shown, files[1:])]
     profile.notes[:0] = reading
-    if made_up:
-        profile.notes.append(imported_notes.launches_by_operator(made_up))
+    profile.notes.extend(imported_notes.mended(mended))
     return profile
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from warplint.profile.trace import Damage, Trace
 from warplint.profile.trace_code import UserCode
 from warplint.profile.trace_file import line_of
+from warplint.profile.trace_mend import Mended
 from warplint.profile.trace_timeline import Detail
 
 _PLACES = {
@@ -65,8 +66,16 @@ def where(path: Path, damage: Damage) -> str:
     return f"event {damage.event:,}{line} at byte {damage.offset:,}"
 
 
-def launches_by_operator(count: int) -> str:
-    return f"{count} kernels or copies name no launch: they count as launched when their operator began"
+def mended(done: Mended) -> list[str]:
+    said = []
+    if done.strays:
+        said.append(f"{done.strays} records are left out: their times are more than a day from the others'")
+    if done.launches:
+        said.append(
+            f"{done.launches} kernels or copies name no launch: "
+            "they count as launched when their operator began"
+        )
+    return said
 
 
 def other_files(shown: RankFile, others: Sequence[RankFile]) -> list[str]:

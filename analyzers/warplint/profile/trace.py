@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 NONE = -1
@@ -190,6 +190,13 @@ class Trace:
     first_malformed: Damage | None = None
     cut: Damage | None = None
     """Where the file ends in the middle."""
+
+    def host_spans(self) -> Iterator[tuple[str, HostSpans]]:
+        """The columns of host spans, by the name of their field."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, HostSpans):
+                yield each.name, value
 
     def text(self, number: int) -> str:
         return self.names.texts[number]

@@ -109,11 +109,10 @@ class Columns:
         return []
 
     def _begin(self, members: list[Event]) -> None:
-        """Times count from the first event that has one."""
-        for event in members:
-            if event.ts is not None:
-                self._trace.origin_us, self._started = int(event.ts), True
-                return
+        """Times count from an early event: the middle of these, since the first may be of another clock."""
+        times = sorted(event.ts for event in members if event.ts is not None)
+        if times:
+            self._trace.origin_us, self._started = int(times[len(times) // 2]), True
 
     def _add_rows(self, family: Family, members: list[Event]) -> None:
         if family in _WORK_KINDS:

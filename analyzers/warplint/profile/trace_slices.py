@@ -14,7 +14,7 @@ import bisect
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 
 from warplint.profile.trace import NONE, Arrows, DeviceWork, HostSpans, Trace
@@ -91,7 +91,7 @@ class _Cutter:
         """From when on each slice has host spans. A backward pass has its forward pass in the same step."""
         self._work, self._early_calls = self._empty(), self._empty()
         self._place_work(at_steps)
-        self._spans = {name: self._members(spans) for name, spans in _host_spans(trace)}
+        self._spans = {name: self._members(spans) for name, spans in trace.host_spans()}
         for members, early in zip(self._spans["calls"], self._early_calls, strict=True):
             members.extend(sorted(set(early).difference(members)))
         self._arrows = self._arrows_by_slice()
@@ -107,7 +107,7 @@ class _Cutter:
             # Once for the whole.
             malformed=trace.malformed if number == 0 else 0,
         )
-        for name, spans in _host_spans(trace):
+        for name, spans in trace.host_spans():
             _select(getattr(part, name), spans, self._spans[name][number])
         _select(part.work, trace.work, self._work[number])
         return part
@@ -182,14 +182,6 @@ class _CallIndex:
         if position < 0 or self._keys[position] != correlation:
             return None
         return position if self._order is None else self._order[position]
-
-
-def _host_spans(trace: Trace) -> Iterator[tuple[str, HostSpans]]:
-    """The columns of host spans, by the name of their field."""
-    for each in fields(trace):
-        value = getattr(trace, each.name)
-        if isinstance(value, HostSpans):
-            yield each.name, value
 
 
 def _select(chosen: HostSpans | DeviceWork, whole: HostSpans | DeviceWork, members: array[int]) -> None:
