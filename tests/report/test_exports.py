@@ -254,18 +254,18 @@ def test_a_cpuprofile_has_each_lines_cost_at_its_line(capture: Path) -> None:
     document, costs = export(capture, "cpuprofile"), export(capture, "json")
     on_gpu = costs["totals"]["device"] != "cpu"
     times, nodes = self_times(document), nodes_of(document)
-    found = {
-        (
-            Path(unquote(urlparse(node["callFrame"]["url"]).path)).name,
-            node["callFrame"]["lineNumber"] + 1,
-        ): times[number]
-        for number, node in nodes.items()
-        if times[number]
-    }
+    found = {}
+    for number, time in times.items():
+        frame = nodes[number]["callFrame"]
+        # What has no line, such as an operator of an imported trace, is known by its name.
+        path = unquote(urlparse(frame["url"]).path)
+        if time:
+            found[Path(path).name or frame["functionName"], frame["lineNumber"] + 1] = time
     for line in costs["lines"]:
         expected = line["busy_us"] + sum(line["idle_us"].values()) if on_gpu else line["cpu_us"]
         if expected >= 1:
-            assert found[Path(line["file"]).name, line["line"]] == pytest.approx(expected, abs=1)
+            name = Path(line["file"]).name if line["line"] else line["file"]
+            assert found[name, line["line"]] == pytest.approx(expected, abs=1)
     assert sum(times.values()) == pytest.approx(costs["totals"]["wall_us"], rel=1e-3)
 
 
@@ -275,6 +275,27 @@ def test_urls_of_a_cpuprofile_lead_to_the_files(cpu: Path) -> None:
     assert {Path(unquote(urlparse(url).path)) for url in urls} == {cpu.parents[1] / "train me.py"}
     functions = {node["callFrame"]["functionName"] for node in document["nodes"]}
     assert {"(root)", "<module>", "forward", "forward:12", "<module>:18"} <= functions
+
+
+def test_layers_of_a_real_run_have_its_calls_and_its_time(cpu: Path) -> None:
+    costs = export(cpu, "json")
+    layers = {layer["path"]: layer for layer in costs["layers"]}
+    assert set(layers) == {"Net", "linear1", "linear2"}
+    assert {layer["calls"] for layer in layers.values()} == {4}
+    assert layers["linear2"]["description"] == "Linear[64x8] bias batch=16 fp32"
+    assert (layers["Net"]["file"], layers["Net"]["line"]) == ("train me.py", 11)
+    # What a layer's own lines took, and the linear layers that line 12 calls, is what the layers took.
+    line = next(line for line in costs["lines"] if line["line"] == 12)
+    assert sum(layer["cpu_us"] for layer in layers.values()) == pytest.approx(line["cpu_us"], rel=0.25)
+
+
+def test_what_has_no_line_has_no_address(imported: Path) -> None:
+    costs, document = export(imported, "json"), export(imported, "cpuprofile")
+    named = {line["file"] for line in costs["lines"] if not line["line"]}
+    assert named
+    assert [node for node in document["nodes"] if node["callFrame"]["url"]] == []
+    frames = export(imported, "speedscope")["shared"]["frames"]
+    assert [frame for frame in frames if frame.get("file") in named] == []
 
 
 def test_json_is_what_show_prints(gpu: Path) -> None:

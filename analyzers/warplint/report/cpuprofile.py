@@ -33,6 +33,16 @@ class _Node:
     children: list[_Node] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """A file: as ``LineCost.file`` names it, its number, address and text."""
+
+    file: str
+    number: int
+    url: str
+    source: CapturedSource | None
+
+
 def render(profile: Profile, root: Path) -> Iterator[str]:
     """The document. Files of the profile lie under ``root``."""
     top = _Node("(root)", "", 0, -1)
@@ -41,7 +51,8 @@ def render(profile: Profile, root: Path) -> Iterator[str]:
     for cost in profile.lines:
         by_file.setdefault(cost.file, []).append(cost)
     for script, (file, costs) in enumerate(by_file.items(), 1):
-        _add_file(top, order, script, _url(root, file), profile.sources.get(file), _timed(costs, profile))
+        script_of = _Script(file, script, _url(root, file), profile.sources.get(file))
+        _add_file(top, order, script_of, _timed(costs, profile))
     if profile.totals.unattributed_us > 0:
         nowhere = _Node(NO_LINE, "", 0, -1, profile.totals.unattributed_us)
         top.children.append(nowhere)
@@ -63,27 +74,30 @@ def _url(root: Path, file: str) -> str:
 def _add_file(
     top: _Node,
     order: list[_Node],
-    script: int,
-    url: str,
-    source: CapturedSource | None,
+    script: _Script,
     timed: list[tuple[int, float]],
 ) -> None:
-    text = source.text if source is not None else ""
+    text = script.source.text if script.source is not None else ""
     tree = parsed(text)
     owners = innermost(list(functions_of_tree(tree) if tree is not None else functions_of_broken(text)))
     functions: dict[tuple[str, int], _Node] = {}
     for line, us in timed:
+        if not line:
+            # An imported trace without lines has operators in the place of files.
+            order.append(_Node(script.file, "", script.number, -1, us))
+            top.children.append(order[-1])
+            continue
         owner = owners.get(line)
         name, first = (owner.name, owner.line) if owner is not None else (MODULE, 1)
         node = functions.get((name, first))
         if node is None:
-            node = functions[name, first] = _Node(name, url, script, first - 1)
+            node = functions[name, first] = _Node(name, script.url, script.number, first - 1)
             top.children.append(node)
         if line == first:
             node.ticks_us += us
             order.append(node)
         else:
-            leaf = _Node(f"{name}:{line}", url, script, line - 1, us)
+            leaf = _Node(f"{name}:{line}", script.url, script.number, line - 1, us)
             node.children.append(leaf)
             order.append(leaf)
 

@@ -61,10 +61,9 @@ def _costs(profile: Profile, frames: _Frames) -> dict[str, object]:
     samples: list[list[int]] = []
     weights: list[float] = []
     for cost in profile.lines:
-        place = [
-            frames.number(cost.file, cost.file),
-            frames.number(f"{cost.file}:{cost.line}", cost.file, cost.line),
-        ]
+        place = [frames.number(cost.place)]
+        if cost.line:
+            place = [frames.number(cost.file, cost.file), frames.number(cost.place, cost.file, cost.line)]
         for name, us in _parts(cost, profile.totals.on_gpu):
             if us > 0:
                 samples.append([*place, frames.number(name)])
@@ -110,7 +109,8 @@ def _threads(window: RecordedWindow, number: int, frames: _Frames) -> Iterator[d
             line = window.line_of(place)
             if line is not None:
                 file, at = line
-                frame = frames.number(f"{file}:{at}" if at else file, file, at)
+                # An imported trace without lines has operators in their place.
+                frame = frames.number(f"{file}:{at}", file, at) if at else frames.number(file)
                 events.append({"type": "O", "frame": frame, "at": (start - begin) / 1000})
                 events.append({"type": "C", "frame": frame, "at": (stop - begin) / 1000})
         yield {
