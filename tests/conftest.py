@@ -1,9 +1,13 @@
-"""In CI a test that skips is a test that fails: what the suite promises must have been run."""
+"""In CI a test that skips is a test that fails: what the suite promises must have been run.
+
+Warplint's own caches of a run of the tests are in a folder of their own, which goes with it.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,3 +33,14 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
     report = yield
     _fail_if_skipped(report)
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """Leave the user's cache folder alone; what pip keeps there is of use."""
+    before = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        if "PIP_CACHE_DIR" not in os.environ:
+            patch.setenv("PIP_CACHE_DIR", str(before / "pip"))
+        yield
