@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "warplint.static",
         "warplint.profile",
         "warplint.project",
+        "warplint.report.figures",
     },
     "warplint.report": {
         "warplint",
@@ -48,6 +49,7 @@ MAY_IMPORT = {
         "warplint.static",
         "warplint.profile",
         "warplint.project",
+        "warplint.advice.diagnosis.verdict",
         "warplint.capture.layout",
     },
     "warplint.commands": {
@@ -57,6 +59,7 @@ MAY_IMPORT = {
         "warplint.profile",
         "warplint.project",
         "warplint.report",
+        "warplint.advice",
         "warplint.capture",
         "warplint_server",
     },

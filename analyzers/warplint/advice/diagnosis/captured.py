@@ -1,0 +1,101 @@
+"""The captured steps as causes look at them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+
+from warplint.advice.diagnosis.devices import DeviceLimits, limits_of
+from warplint.advice.diagnosis.host_waits import LineWaits, host_waits
+from warplint.advice.diagnosis.verdict import Phase
+from warplint.profile.model import IdleCause, LineCost, Profile
+from warplint.source.text import LINE_END
+
+_BACKWARD = re.compile(r"\.backward\(|\bautograd\.grad\(|\bbackward\(loss")
+
+
+class CapturedSteps:
+    """Figures of a profile that several causes need. Sums over the captured steps, microseconds."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.totals = profile.totals
+        self.lines = profile.lines
+
+    @property
+    def program_us(self) -> float:
+        return self.totals.program_us
+
+    @property
+    def steps(self) -> int:
+        """1 where no whole step was captured: figures are then of the window."""
+        return self.totals.steps or 1
+
+    def share(self, us: float) -> float:
+        return us / self.program_us if self.program_us else 0.0
+
+    @property
+    def limits(self) -> DeviceLimits | None:
+        return limits_of(self.totals.device)
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether what recording cost the steps is known, and taken off."""
+        return any(each.step_before_ms and each.step_inside_ms for each in self.profile.windows)
+
+    @cached_property
+    def waits(self) -> list[LineWaits]:
+        return host_waits(self.lines)
+
+    def idle_us(self, cause: IdleCause) -> float:
+        """By the profile's own account."""
+        return sum(cost.idle_us.get(cause, 0.0) for cost in self.lines)
+
+    def text(self, file: str, line: int) -> str:
+        """Of a line, as it ran, with single spaces; empty where it is not known."""
+        source = self.profile.sources.get(file)
+        lines = LINE_END.split(source.text) if source else []
+        return " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
+
+    def host_phase(self, cost: LineCost) -> Phase:
+        """The phase in which the host is on that line."""
+        if cost.gpu_optimizer_us > cost.gpu_forward_us + cost.gpu_backward_us:
+            return Phase.OPTIMIZER
+        text = self.text(cost.file, cost.line)
+        # Launching on a line that launches nothing is that of autograd, which is charged to other lines.
+        autograd = cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0 and cost.gpu_us <= 0
+        return Phase.BACKWARD if _BACKWARD.search(text) or (autograd and not text) else Phase.FORWARD
+
+    def gpu_phases(self, cost: LineCost) -> dict[Phase, float]:
+        """How a line's GPU time divides over the phases: shares that sum to 1."""
+        parts = {
+            Phase.FORWARD: cost.gpu_forward_us,
+            Phase.BACKWARD: cost.gpu_backward_us,
+            Phase.OPTIMIZER: cost.gpu_optimizer_us,
+        }
+        whole = sum(parts.values())
+        if not whole:
+            return {self.host_phase(cost): 1.0}
+        return {phase: us / whole for phase, us in parts.items() if us}
+
+    def gpu_us(self, cost: LineCost, is_meant: Callable[[str], bool]) -> float:
+        """A line's part of the GPU's busy time in the kernels that are meant, by their names.
+
+        Overlapping work counts once, and so does what ran beyond the last boundary of a step: plain sums of
+        durations are scaled to ``busy_us``.
+        """
+        us = sum(kernel.us for kernel in cost.kernels if is_meant(kernel.name))
+        return us * cost.busy_us / cost.gpu_us if us else 0.0
+
+    @cached_property
+    def phase_us(self) -> dict[Phase, float]:
+        """How long each phase kept the GPU: its work, and the idle time in it."""
+        spent = dict.fromkeys(Phase, 0.0)
+        for cost in self.lines:
+            for phase, part in self.gpu_phases(cost).items():
+                spent[phase] += part * cost.busy_us
+            for cause, us in cost.idle_us.items():
+                if cause is not IdleCause.CAPTURE:
+                    spent[Phase.DATA if cause is IdleCause.DATA else self.host_phase(cost)] += us
+        return spent

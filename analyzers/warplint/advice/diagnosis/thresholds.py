@@ -1,0 +1,35 @@
+"""From when on something is said. docs/diagnosis.md shows this table to users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Shares are from 0 to 1, of the captured steps without what the capture itself took."""
+
+    wait: float = 0.10
+    """Of the step: less is lost in what steps scatter, and hardly worth a change of the program."""
+    wait_unpriced: float = 0.25
+    """The same for launching, where the capture's own price is not known: torch.profiler with stacks makes
+    a launch-bound step up to twice as long."""
+    phase_least: float = 0.02
+    """Of the step: a phase that loses less is not blamed. The other bounds are of the phase's own time
+    there."""
+    gain: float = 0.10
+    """Of the step: what faster arithmetic, by this device's limits, or work done alone would free."""
+    moving: float = 0.50
+    """Of the step in kernels that only move memory. Below, they are the usual part of a model."""
+    unknown: float = 0.10
+    """Of the step that reached no line, or that CUDA took to load kernels: where nothing else is found, it is
+    said."""
+    busy_workers: float = 0.80
+    """Of the workers' time in fetches: they do not keep up. Below, they wait to be asked."""
+    link: float = 0.70
+    """Of the link's nominal rate: what a large pinned copy reaches. More is not to be had."""
+    high_utilization: float = 0.80
+    """GPU utilisation that looks healthy, so that what it hides needs to be said."""
+
+
+THRESHOLDS = Thresholds()
