@@ -10,6 +10,7 @@ from pathlib import Path
 
 from warplint.profile.charge import Charger
 from warplint.profile.raw import RawProcess, RawWindow, read_process
+from warplint.profile.recompute import Recomputation
 from warplint.profile.timeline import Places, Timeline
 from warplint.profile.window_trace import read_window_trace
 
@@ -18,11 +19,15 @@ MARK = re.compile(r"# -> (.+)$")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An operator by its name without ``aten::``, and the file's name and line it is charged to."""
+    """An operator by its name without ``aten::``, and the file's name and line it is charged to.
+
+    ``again`` says that a checkpoint computed it again.
+    """
 
     name: str
     file: str
     line: int
+    again: bool
 
 
 def placed_operators(folder: Path) -> list[Placed]:
@@ -37,7 +42,9 @@ def _of_window(folder: Path, process: RawProcess, window: RawWindow) -> Iterator
     assert close is not None and close.trace is not None and close.main_thread is not None
     places = Places(process)
     trace, _ = read_window_trace(folder, close.trace, close)
-    charger = Charger(trace, Timeline(window, places), close.main_thread)
+    timeline = Timeline(window, places)
+    charger = Charger(trace, timeline, close.main_thread)
+    recomputation = Recomputation(trace, timeline, charger)
     operators = trace.operators
     for each in range(len(operators)):
         name = trace.text(operators.name[each])
@@ -45,7 +52,8 @@ def _of_window(folder: Path, process: RawProcess, window: RawWindow) -> Iterator
             place = places.all[charger.place(operators.thread[each], operators.start[each])]
             source = process.sources.get(place.source)
             file = "" if source is None else Path(source.path).name
-            yield Placed(name.removeprefix("aten::"), file, place.line)
+            again = recomputation.holds(operators.thread[each], operators.start[each])
+            yield Placed(name.removeprefix("aten::"), file, place.line, again)
 
 
 def marked(text: str) -> dict[str, set[int]]:

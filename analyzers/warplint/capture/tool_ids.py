@@ -15,6 +15,7 @@ CANDIDATES = (3, 4)
 
 
 _use_tool_id: Any = getattr(monitoring, "use_tool_id", None)
+_free_tool_id: Any = getattr(monitoring, "free_tool_id", None)
 _followed: dict[int, Callable[[], Iterable[CodeType]]] = {}
 """The code objects with events of their own under each id that was ours last."""
 
@@ -32,26 +33,37 @@ def take_tool(followed: Callable[[], Iterable[CodeType]] = tuple) -> int | None:
 
 
 class GivingWay:
-    """Leaves an id of ours to the program when it asks for that one: it would meet an error else."""
+    """Leaves an id of ours to the program when it asks for that one, or frees it.
+
+    It would meet an error else, or the events that we had switched on in code objects.
+    """
 
     def __init__(self, on_leaving: Callable[[int], None]) -> None:
         self._on_leaving = on_leaving
 
     def install(self) -> None:
         if monitoring is not None:
-            monitoring.use_tool_id = self.use_tool_id
+            monitoring.use_tool_id, monitoring.free_tool_id = self.use_tool_id, self.free_tool_id
 
     def remove(self) -> None:
         # Someone else's function, put in the place of ours, stays.
         if monitoring is not None and monitoring.use_tool_id == self.use_tool_id:
             monitoring.use_tool_id = _use_tool_id
+        if monitoring is not None and monitoring.free_tool_id == self.free_tool_id:
+            monitoring.free_tool_id = _free_tool_id
 
     def use_tool_id(self, tool_id: int, name: str, /) -> None:
-        if tool_id in CANDIDATES and holds_tool(tool_id):
-            callbacks = {event: monitoring.register_callback(tool_id, event, None) for event in _events()}
-            leave_tool(tool_id, callbacks, _followed[tool_id]())
-            self._on_leaving(tool_id)
+        self._leave(tool_id)
         _use_tool_id(tool_id, name)
+
+    def free_tool_id(self, tool_id: int, /) -> None:
+        self._leave(tool_id)
+        _free_tool_id(tool_id)
+
+    def _leave(self, tool_id: int) -> None:
+        if tool_id in CANDIDATES and holds_tool(tool_id):
+            leave_tool(tool_id, {}, _followed[tool_id]())
+            self._on_leaving(tool_id)
 
 
 def out_of_sight(action: Callable[[], None], leaving: int = 0) -> None:
@@ -120,7 +132,7 @@ def release_tool(tool: int) -> None:
     """Give an id back, without callbacks, as it was found."""
     for event in _events():
         monitoring.register_callback(tool, event, None)
-    monitoring.free_tool_id(tool)
+    _free_tool_id(tool)
 
 
 def _events() -> list[int]:
