@@ -85,6 +85,22 @@ def test_copies(project: Path) -> None:
     assert reads == ["5", "4", "0.01", "0.20", "DtoH", "pageable", *place]
 
 
+def test_the_lines_lead_to_them(project: Path, tmp_path: Path) -> None:
+    assert "note: 1 line makes many copies of few bytes: see warplint show --copies" in show(project)
+    builder = CaptureBuilder(SOURCE, steps=[0, 300, 600, 900], window=(0, 1000))
+    builder.lines = {MAIN: [(0, 4)]}
+    for step, length in enumerate((100, 40, 10)):
+        start = 300 * step
+        builder.trace.kernel(start + 40, start + 50, start + 50 + length, step + 1, name="k")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "pyproject.toml").write_text("")
+    builder.write(other / ".warplint" / "20260101T000000Z-train")
+    text = " ".join(show(other).split())
+    assert "1 group of kernels takes changing time for the same work: see warplint show --kernels" in text
+    assert "copies of few bytes" not in text
+
+
 def test_top_says_how_many_are_left(project: Path) -> None:
     assert show(project, "--layers", "--top", "1").splitlines()[-1] == "… 1 more layer: --top 2 lists all"
 

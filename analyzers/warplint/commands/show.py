@@ -13,9 +13,8 @@ from warplint.profile.store import open_profile
 from warplint.project.captures import captures
 from warplint.project.config import ConfigError
 from warplint.project.root import find_root
-from warplint.report import costs_json, costs_terminal
+from warplint.report import costs_json, costs_terminal, names_terminal
 from warplint.report.costs_terminal import Listing, Marker
-from warplint.report.names_terminal import print_named
 from warplint.source.text import SourceError, SourceText
 
 EXIT_SHOWN, EXIT_ERROR = 0, 2
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         if args.file is not None or args.format == "json":
             return _refuse("what ran by name has no FILE; `--format json` has all of it in any case")
         console = costs_terminal.console_for(sys.stdout)
-        print_named(console, profile, args.named, args.top)
+        names_terminal.print_named(console, profile, args.named, args.top)
         return EXIT_SHOWN
     files: tuple[str, ...] = ()
     if args.file is not None:
@@ -77,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(costs_json.render(profile, Listing(profile, files, args.top).costs))
         return EXIT_SHOWN
     markers, remarks = findings(profile, files, root)
-    listing = Listing(profile, files, args.top, markers, remarks)
+    listing = Listing(profile, files, args.top, markers, [*remarks, *names_terminal.remarks(profile)])
     costs_terminal.print_costs(costs_terminal.console_for(sys.stdout), listing)
     return EXIT_SHOWN
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from warplint.profile.groups import JITTERY
 from warplint.profile.model import Profile
 from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.report.figures import count, counted, milliseconds, share
@@ -143,6 +144,29 @@ COPIES = NamedTable(
 
 TABLES = {"layers": LAYERS, "kernel_groups": KERNELS, "tiny_copies": COPIES}
 """By the name of the profile's section."""
+
+
+LEAST_JITTERY_SHARE = 0.02
+"""Of the captured time: less of jittery kernels is not worth a remark."""
+
+
+def remarks(profile: Profile) -> list[str]:
+    """What these tables have that a reader of the lines should know of."""
+    said = []
+    if profile.tiny_copies:
+        lines = {(copies.file, copies.line) for copies in profile.tiny_copies}
+        said.append(
+            f"{counted(len(lines), 'line makes', 'lines make')} many copies of few bytes: "
+            "see warplint show --copies"
+        )
+    jittery = [group for group in profile.kernel_groups if group.behaviour == JITTERY]
+    us = sum(group.us for group in jittery)
+    if us >= LEAST_JITTERY_SHARE * profile.totals.wall_us and us:
+        said.append(
+            f"{counted(len(jittery), 'group of kernels takes', 'groups of kernels take')} changing time "
+            "for the same work: see warplint show --kernels"
+        )
+    return said
 
 
 def print_named(console: Console, profile: Profile, section: str, rows: int | None) -> None:
