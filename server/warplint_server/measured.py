@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from warplint.profile.model import IdleCause, LineCost, Profile, Totals
 from warplint.report.costs_columns import LEAST_SHARE
-from warplint.report.figures import count, counted, share
+from warplint.report.figures import TIME_UNITS, count, counted, share, short_duration
 
 if TYPE_CHECKING:
     from warplint.profile.follow import PlacedCost
@@ -17,8 +17,6 @@ KERNEL_NAME_WIDTH = 64
 MARKUP = re.compile(r"[\\`*_~<>|!\[\]]")
 WHITESPACE = re.compile(r"\s")
 STALE = "measured before this line was edited"
-UNITS = ((1e6, "s"), (1e3, "ms"))
-"""Units of time from the largest, with their microseconds; what is shorter is given in µs."""
 
 IDLE_LABELS = {
     IdleCause.DATA: "GPU idle, waiting for data",
@@ -106,15 +104,9 @@ def marked(text: str, stale: bool) -> str:
     return f"{text} (stale)" if text and stale else text
 
 
-def short_duration(us: float) -> str:
-    """``duration`` to one place after the point, or none from a hundred on."""
-    value, unit = next(((us / size_us, unit) for size_us, unit in UNITS if us >= size_us), (us, "µs"))
-    return f"{value:.1f} {unit}" if value < 99.95 else f"{value:,.0f} {unit}"
-
-
 def duration(us: float) -> str:
     """A time in the largest unit that leaves a digit before the point."""
-    for size_us, unit in UNITS:
+    for size_us, unit in TIME_UNITS:
         if us >= size_us:
             return f"{us / size_us:.2f} {unit}"
     return f"{us:.1f} µs"

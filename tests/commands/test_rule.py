@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from command_line import CommandLine
 
+from warplint.project.measured_codes import MEASURED
 from warplint.static.registry import load_rules
 
 
@@ -12,7 +13,8 @@ def test_every_rule_is_listed_on_a_line(warplint: CommandLine) -> None:
     done = warplint("rule")
     assert done.returncode == 0
     codes = [line.split()[0] for line in done.stdout.splitlines()]
-    assert codes == ["WL001", "WL002", "WL003", *(rule.code for rule in load_rules())]
+    built_in = ["WL001", "WL002", "WL003", *(entry.code for entry in MEASURED)]
+    assert codes == built_in + [rule.code for rule in load_rules()]
     assert all(": " in line for line in done.stdout.splitlines())
 
 

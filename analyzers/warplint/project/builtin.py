@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from warplint.source.records import dataclass
+from warplint.project.entries import BuiltIn
+from warplint.project.measured_codes import MEASURED
 from warplint.static.finding import Severity
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """A code of the engine's own, explained as a rule's docstring explains a rule."""
-
-    code: str
-    name: str
-    explanation: str
-    severity: Severity = Severity.ERROR
-
 
 UNPARSABLE = BuiltIn(
     "WL001",
@@ -62,4 +52,6 @@ throughout no comment is called unused.
     Severity.WARNING,
 )
 
-BUILT_IN = (UNPARSABLE, UNREADABLE, UNUSED_SUPPRESSION)
+BUILT_IN = (UNPARSABLE, UNREADABLE, UNUSED_SUPPRESSION, *MEASURED)
+
+__all__ = ["BUILT_IN", "UNPARSABLE", "UNREADABLE", "UNUSED_SUPPRESSION", "BuiltIn"]

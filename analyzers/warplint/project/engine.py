@@ -12,10 +12,11 @@ from warplint.project.builtin import UNPARSABLE, UNUSED_SUPPRESSION
 from warplint.project.catalogue import catalogue, catalogue_of
 from warplint.project.config import Config, aimed, load_config
 from warplint.project.imports import ProjectFiles
+from warplint.project.measured_codes import MEASURED_CODES
 from warplint.project.newest import NewestProfile
 from warplint.project.notices import Notice
 from warplint.project.root import find_root
-from warplint.project.selection import Selection
+from warplint.project.selection import Selection, longest_match
 from warplint.project.suppressions import Suppressions, Unused, may_have_pragma, read_suppressions
 from warplint.project.torch_target import TorchTargets
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
@@ -224,6 +225,23 @@ class Engine:
         reported.sort(key=lambda finding: (finding.span.start, finding.span.end, finding.code))
         return Checked(source, self._weighed(reported), suppressions.notices, analysis)
 
+    def reported(self, checked: Checked, found: Sequence[Finding]) -> list[Finding]:
+        """Of findings made elsewhere, as by measuring, those that configuration and comments let stand."""
+        source = checked.source
+        selection = self.config.selection_for(source.path)
+        suppressions = self._suppressions(source) if found else None
+        return [
+            replace(finding, severity=self.config.severity_of(finding.code, finding.severity))
+            for finding in found
+            if suppressions is not None
+            and selection.enabled(finding.code)
+            and not suppressions.hide(finding.code, source.position(finding.span.start).line)
+        ]
+
+    def has_own_severity(self, code: str) -> bool:
+        """Whether the configuration says how much findings of a code matter."""
+        return longest_match(code, (selector for selector, _ in self.config.severity)) is not None
+
     def is_on(self, code: str) -> bool:
         """Whether a rule is on where no pattern of paths says otherwise; others run for comments' sake."""
         return self._reports(code, self.config.selection)
@@ -241,6 +259,9 @@ class Engine:
             return []
         source = analysis.source
         found = {(finding.code, source.position(finding.span.start).line) for finding in analysis.findings}
+        # Whether a capture would find something here is not known.
+        named = (each for each in suppressions.entries if each.codes is not None)
+        found |= {(code, each.first_line) for each in named for code in MEASURED_CODES}
         return list(suppressions.unused(source, found))
 
     def _weighed(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:

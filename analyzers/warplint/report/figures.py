@@ -22,3 +22,14 @@ def milliseconds(us: float) -> str:
 def share(part: float) -> str:
     """A part of the whole (from 0 to 1) in percent."""
     return f"{part:.1%}" if part < 0.0995 else f"{part:.0%}"
+
+
+TIME_UNITS = ((1e6, "s"), (1e3, "ms"))
+"""Units of time from the largest, with their microseconds; what is shorter is given in µs."""
+
+
+def short_duration(us: float) -> str:
+    """A time in the largest unit that leaves a digit before the point, to one place after it; none from a
+    hundred on."""
+    value, unit = next(((us / size_us, unit) for size_us, unit in TIME_UNITS if us >= size_us), (us, "µs"))
+    return f"{value:.1f} {unit}" if value < 99.95 else f"{value:,.0f} {unit}"

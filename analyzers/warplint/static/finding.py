@@ -53,11 +53,36 @@ class Related:
     message: str
 
 
+class Outcome(str, enum.Enum):
+    """What a capture says of a finding."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    """The code ran in the captured steps on a GPU, and shows nothing of what the finding would cost."""
+    UNJUDGED = "unjudged"
+    FOUND = "found"
+    """The finding itself was made by measuring: no rule reported it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A capture's word on a finding: ``cost_us`` a step, from 0; ``share`` of the step, from 0 to 1.
+
+    ``sentence`` says it to users: the cost and its evidence, or why there is none.
+    """
+
+    outcome: Outcome
+    sentence: str
+    cost_us: float = 0.0
+    share: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One reported site. ``span`` counts in the whole file's text.
 
-    ``severity`` is the project's choice and no part of what is found: findings are equal whatever it is.
+    ``severity`` is the project's choice, ``measured`` a capture's word, and neither part of what is found:
+    findings are equal whatever they are.
     """
 
     code: str
@@ -70,6 +95,7 @@ class Finding:
     fix_title: str = ""
     related: tuple[Related, ...] = ()
     severity: Severity = field(default=Severity.WARNING, compare=False)
+    measured: Measured | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from warplint.source.records import dataclass, field
 from warplint.static.finding import Applicability, Confidence, Finding, Related, Severity
+from warplint.static.signature import At, Metric, Signature
 from warplint.static.torch_version import NEWEST, TorchVersion
 
 if TYPE_CHECKING:
@@ -67,28 +68,6 @@ def wants(
     )
 
 
-class At(str, enum.Enum):
-    """Where in a capture a rule's proof would stand."""
-
-    LINE = "line"
-    USES = "uses"
-    STEP = "step"
-    RUN = "run"
-
-
-class Metric(str, enum.Enum):
-    """What a capture would show if the finding is true."""
-
-    PAGEABLE_COPY = "pageable copy"
-    WAIT = "wait"
-    DATA_IDLE = "idle for data"
-    KERNEL_TIME = "kernel time"
-    COMMUNICATION = "time in collectives"
-    HOST_TIME = "time on the host"
-    KERNELS = "number of kernels"
-    MEMORY = "peak memory"
-
-
 class Risk(str, enum.Enum):
     """How much of a program's GPU time is lost, at worst, where a rule's finding is true."""
 
@@ -98,14 +77,6 @@ class Risk(str, enum.Enum):
     """It costs each step, mostly some percent of it; how much depends on what else the GPU waits for."""
     LOW = "low"
     """It is seldom measurable by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What proves or refutes a rule's finding in a capture, and where to look for it."""
-
-    at: At
-    metric: Metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class TrainerInFullPrecision(Rule):
     code = "WL911"
     name = "trainer-in-full-precision"
     wants = wants(calls=TRAINING_ARGUMENTS | LIGHTNING_TRAINERS)
-    proof = Signature(At.RUN, Metric.KERNEL_TIME)
+    proof = Signature(At.RUN, Metric.WIDE_PRODUCTS)
     risk = Risk.HIGH
 
     fires = (

@@ -61,7 +61,7 @@ class ConvolutionBiasBeforeNorm(Rule):
     code = "WL511"
     name = "conv-bias-before-norm"
     wants = wants(calls=CONVOLUTIONS)
-    proof = Signature(At.USES, Metric.KERNELS)
+    proof = Signature(At.USES, Metric.NONE)
     risk = Risk.LOW
     severity = Severity.INFO
 

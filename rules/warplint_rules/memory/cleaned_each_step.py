@@ -53,7 +53,7 @@ class MemoryCleanedEachStep(Rule):
     code = "WL611"
     name = "memory-cleaned-each-step"
     wants = wants(methods={"empty_cache"}, calls={"gc.collect"})
-    proof = Signature(At.LINE, Metric.WAIT)
+    proof = Signature(At.LINE, Metric.ALLOCATION)
     risk = Risk.HIGH
 
     fires = (

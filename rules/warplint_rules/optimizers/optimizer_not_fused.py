@@ -72,7 +72,7 @@ class OptimizerNotFused(Rule):
     code = "WL502"
     name = "optimizer-not-fused"
     wants = wants(calls={"torch.optim.Adam", "torch.optim.AdamW"})
-    proof = Signature(At.STEP, Metric.KERNELS)
+    proof = Signature(At.STEP, Metric.KERNEL_TIME)
     risk = Risk.LOW
     severity = Severity.HINT
     since = TorchVersion(2, 0)

@@ -40,7 +40,7 @@ class MixedUpAmpArguments(Rule):
     code = "WL405"
     name = "mixed-up-amp-arguments"
     wants = wants(calls=[*OLD_AUTOCAST, *OLD_SCALER, *NEW_AUTOCAST, *NEW_SCALER])
-    proof = Signature(At.RUN, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.NONE)
     risk = Risk.HIGH
     severity = Severity.ERROR
     preview = True

@@ -74,7 +74,7 @@ class CudaAmpNames(Rule):
         calls=[f"{OLD}{name}" for name in PARAMETERS]
         + [f"{OLD}{module}{name}" for name, module in MODULES.items() if module]
     )
-    proof = Signature(At.RUN, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.NONE)
     risk = Risk.LOW
     since = TorchVersion(2, 4)
     severity = Severity.HINT

@@ -45,7 +45,7 @@ class FullPrecisionMatmul(Rule):
     code = "WL401"
     name = "full-precision-matmul"
     wants = wants(methods={"to", "cuda"})
-    proof = Signature(At.STEP, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.FLOAT32_PRODUCTS)
     risk = Risk.HIGH
     since = TorchVersion(1, 12)
     severity = Severity.INFO

@@ -45,7 +45,7 @@ class MissingAutocast(Rule):
     code = "WL402"
     name = "missing-autocast"
     wants = wants(methods={"to", "cuda"})
-    proof = Signature(At.STEP, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.WIDE_PRODUCTS)
     risk = Risk.MEDIUM
     severity = Severity.HINT
     preview = True

@@ -45,7 +45,7 @@ class ScalerWithBfloat16(Rule):
     code = "WL403"
     name = "scaler-with-bfloat16"
     wants = wants(calls=[*OLD_SCALER, *NEW_SCALER])
-    proof = Signature(At.STEP, Metric.WAIT)
+    proof = Signature(At.USES, Metric.WAIT)
     risk = Risk.LOW
     severity = Severity.INFO
     preview = True

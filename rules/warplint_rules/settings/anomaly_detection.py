@@ -44,7 +44,7 @@ class AnomalyDetectionLeftOn(Rule):
     code = "WL531"
     name = "anomaly-detection-left-on"
     wants = wants(calls=SETTERS | CONTEXTS | TRAINERS)
-    proof = Signature(At.STEP, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.HOST_TIME)
     risk = Risk.HIGH
 
     fires = (

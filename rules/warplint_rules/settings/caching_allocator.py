@@ -40,7 +40,7 @@ class CachingAllocatorOff(Rule):
     code = "WL537"
     name = "caching-allocator-off"
     wants = wants(calls=SETTERS, settings=[f"os.environ.{variable}" for variable in VARIABLES])
-    proof = Signature(At.RUN, Metric.WAIT)
+    proof = Signature(At.RUN, Metric.ALLOCATION)
     risk = Risk.HIGH
     preview = True
 

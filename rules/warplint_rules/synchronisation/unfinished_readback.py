@@ -44,7 +44,7 @@ class UnfinishedReadback(Rule):
     code = "WL211"
     name = "unfinished-readback"
     wants = wants(methods={"to"})
-    proof = Signature(At.LINE, Metric.WAIT)
+    proof = Signature(At.LINE, Metric.NONE)
     risk = Risk.LOW
     preview = True
 

@@ -1,0 +1,208 @@
+"""Findings and a capture together: what each finding was measured to cost, and what no rule reported.
+
+docs/measured.md says to users what is done here; the limits are in ``measured_limits``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from warplint.advice.evidence import EVIDENCE, Evidence, Looked
+from warplint.advice.measured_limits import SEVERITY_BY_SHARE
+from warplint.advice.places import Place, place_of
+from warplint.advice.unreported import Waste, wastes
+from warplint.profile.follow import PlacedCost
+from warplint.profile.model import LineCost, Profile
+from warplint.project.engine import Checked, Engine
+from warplint.report.figures import short_duration
+from warplint.source.records import replace
+from warplint.source.span import Span
+from warplint.source.text import SourceText
+from warplint.static.finding import Confidence, Finding, Hotness, Measured, Outcome, Severity
+from warplint.static.signature import At, Metric, Signature
+
+ON_CPU = "Not judged: the capture is of a CPU, which does not show what this costs a GPU."
+NOT_RUN = "Not judged: this did not run in the captured steps."
+EDITED = "Not judged: this was edited since it was measured."
+ELSEWHERE = "Not judged: its value is used in other places too, which may be where it costs."
+UNTOLD = "Not judged: the capture does not hold what would tell."
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A finding before a capture was asked, and what the capture says of it: None where nothing.
+
+    ``finding`` is the key of ``Analysis.sites``; ``told`` the finding with that word in its message and
+    severity. Findings that only measuring made have ``told`` as ``finding``.
+    """
+
+    finding: Finding
+    told: Finding
+
+    @property
+    def cost_us(self) -> float:
+        return self.told.measured.cost_us if self.told.measured is not None else 0.0
+
+
+class Captured:
+    """A capture, with what its lines show: found once, since an editor asks at every keystroke."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._wastes: dict[tuple[str, int], tuple[Waste, ...]] = {}
+        self._evidence: dict[tuple[At, Metric], Evidence] = {}
+
+    @property
+    def step_us(self) -> float:
+        """A step without what the capture took; where there was none, all that was captured."""
+        return self.profile.totals.program_us / max(self.profile.totals.steps, 1)
+
+    def wastes(self, cost: LineCost) -> tuple[Waste, ...]:
+        key = cost.file, cost.line
+        if key not in self._wastes:
+            self._wastes[key] = tuple(wastes(self.profile, cost))
+        return self._wastes[key]
+
+    def evidence(self, signature: Signature, place: Place) -> Evidence:
+        if place.scope is At.LINE:
+            return EVIDENCE[signature.metric](Looked(place.evidence, self.profile))
+        key = place.scope, signature.metric
+        if key not in self._evidence:
+            self._evidence[key] = EVIDENCE[signature.metric](Looked(place.evidence, self.profile))
+        return self._evidence[key]
+
+
+def join(
+    engine: Engine, checked: Checked, captured: Captured, costs: Mapping[int, PlacedCost]
+) -> list[Joined]:
+    """The findings of a checked text with what a capture says of them, and after them the capture's own.
+
+    ``costs`` are the capture's for this text, by line; without any, nothing of the text was captured, and the
+    findings stay as they are.
+    """
+    if not costs:
+        return [Joined(finding, finding) for finding in checked.findings]
+    joined: list[Joined] = []
+    claimed: set[tuple[Metric, int]] = set()
+    for finding in checked.findings:
+        site = checked.analysis.sites.get(finding)
+        if site is None or site.rule.proof.metric not in EVIDENCE:
+            joined.append(Joined(finding, finding))
+            continue
+        place = place_of(finding, site, checked.analysis, costs, captured.profile)
+        told = _told(finding, site.rule.proof, place, captured, engine)
+        joined.append(Joined(finding, told))
+        if told.measured is not None and told.measured.outcome is Outcome.CONFIRMED:
+            claimed.update((site.rule.proof.metric, line) for line in place.lines)
+    found = list(_unreported(checked, captured, costs, claimed))
+    return joined + [Joined(each, each) for each in engine.reported(checked, found)]
+
+
+def _unreported(
+    checked: Checked,
+    captured: Captured,
+    costs: Mapping[int, PlacedCost],
+    claimed: Collection[tuple[Metric, int]],
+) -> Iterator[Finding]:
+    """The dearest waste of each measured line that no confirmed finding has claimed, from the top."""
+    for line, placed in sorted(costs.items()):
+        if placed.stale:
+            continue
+        said = {metric for metric, other in claimed if other == line}
+        found = [waste for waste in captured.wastes(placed.cost) if said.isdisjoint(waste.kind.metrics)]
+        if found:
+            dearest = max(found, key=lambda waste: waste.evidence.cost_us)
+            yield _as_finding(dearest, line, checked.source, captured)
+
+
+def findings(joined: Sequence[Joined]) -> tuple[Finding, ...]:
+    """What is reported, dearest first; what cost nothing, or is not known to, keeps its order after that."""
+    return tuple(each.told for each in sorted(joined, key=lambda each: -each.cost_us))
+
+
+def _told(
+    finding: Finding, signature: Signature, place: Place, captured: Captured, engine: Engine
+) -> Finding:
+    """The finding with a capture's word on it: in the message, where it says something of the finding."""
+    doubt = _doubt(place, captured.profile)
+    if doubt is not None:
+        return replace(finding, measured=Measured(Outcome.UNJUDGED, doubt))
+    evidence = captured.evidence(signature, place)
+    if not evidence.shows:
+        doubt = _doubt_of_absence(place, evidence)
+        if doubt is not None:
+            return replace(finding, measured=Measured(Outcome.UNJUDGED, doubt))
+        said = f"Measured: it ran in the captured steps, and {evidence.absent}."
+        measured = Measured(Outcome.REFUTED, said)
+        return _with_message(finding, measured, Severity.HINT)
+    measured = _measured(evidence, captured, Outcome.CONFIRMED)
+    severity = severity_of(measured.share)
+    if engine.has_own_severity(finding.code):
+        severity = finding.severity
+    elif not evidence.is_loss:
+        severity = max(severity, finding.severity, key=list(Severity).index)
+    return _with_message(finding, measured, severity)
+
+
+def _doubt(place: Place, profile: Profile) -> str | None:
+    """Why a capture says nothing of a place."""
+    if not profile.totals.on_gpu:
+        return ON_CPU
+    if not place.costs:
+        return NOT_RUN
+    return EDITED if all(placed.stale for placed in place.costs) else None
+
+
+def _doubt_of_absence(place: Place, evidence: Evidence) -> str | None:
+    """Why nothing follows from it that a place shows nothing."""
+    if not place.has_run:
+        return NOT_RUN
+    if place.is_stale:
+        return EDITED
+    if not place.is_whole:
+        return ELSEWHERE
+    return None if evidence.refutes else UNTOLD
+
+
+def _with_message(finding: Finding, measured: Measured, severity: Severity) -> Finding:
+    message = f"{finding.message} {measured.sentence}"
+    return replace(finding, message=message, severity=severity, measured=measured)
+
+
+def _measured(evidence: Evidence, captured: Captured, outcome: Outcome) -> Measured:
+    """``Measured: costs 3.1 ms of a 17 ms step: 8 pageable copies, 8 waits.``"""
+    share = evidence.cost_us / captured.step_us if captured.step_us else 0.0
+    sentence = f"Measured: {cost_in_words(evidence, captured)}."
+    return Measured(outcome, sentence, evidence.cost_us, share)
+
+
+def cost_in_words(evidence: Evidence, captured: Captured) -> str:
+    whole = short_duration(captured.step_us)
+    of = f"a {whole} step" if captured.profile.totals.steps else f"the captured {whole}"
+    return f"{evidence.verb} {short_duration(evidence.cost_us)} of {of}: {', '.join(evidence.words)}"
+
+
+def severity_of(share: float) -> Severity:
+    return next(severity for least, severity in SEVERITY_BY_SHARE if share >= least)
+
+
+def _as_finding(waste: Waste, line: int, source: SourceText, captured: Captured) -> Finding:
+    measured = _measured(waste.evidence, captured, Outcome.FOUND)
+    return Finding(
+        waste.kind.entry.code,
+        waste.kind.entry.name,
+        waste.kind.template.format(cost=cost_in_words(waste.evidence, captured)),
+        _text_of_line(source, line),
+        Confidence.CERTAIN,
+        Hotness.STEP if captured.profile.totals.steps else Hotness.UNKNOWN,
+        severity=severity_of(measured.share),
+        measured=measured,
+    )
+
+
+def _text_of_line(source: SourceText, line: int) -> Span:
+    """A line without its indentation."""
+    text = source.line(line)
+    start = source.line_starts[line - 1]
+    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))

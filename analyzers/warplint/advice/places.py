@@ -1,0 +1,120 @@
+"""Where in a text, and in a capture, the signature of a finding's rule is looked for."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from warplint.profile.follow import PlacedCost
+from warplint.profile.model import LineCost, Profile
+from warplint.source.statements import statement_heads
+from warplint.static.analyze import Analysis, Site
+from warplint.static.chunks import Chunk
+from warplint.static.finding import Finding
+from warplint.static.signature import At, Metric
+from warplint.static.use import UseKind
+
+GOES_ON = frozenset({UseKind.STORED, UseKind.RETURNED, UseKind.PASSED})
+"""Uses after which a value may cost something in places that are not followed."""
+
+OF_THE_RUN = frozenset({Metric.DATA_IDLE})
+"""Metrics whose cost stands on other lines than the one that shows that the thing is used: batches are made
+in the data set's own lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The lines of a text (from 1) where a proof would stand, and the costs there.
+
+    ``is_whole`` says that there is no other place: only then does the absence of a cost refute anything.
+    """
+
+    lines: tuple[int, ...]
+    costs: tuple[PlacedCost, ...]
+    evidence: tuple[LineCost, ...]
+    is_whole: bool = True
+    scope: At = At.LINE
+    """RUN or STEP where ``evidence`` is the same for every finding, whatever its place."""
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the host was on one of the lines in the captured steps."""
+        return any(placed.cost.cpu_us > 0 for placed in self.costs)
+
+    @property
+    def is_stale(self) -> bool:
+        return any(placed.stale for placed in self.costs)
+
+
+def place_of(
+    finding: Finding,
+    site: Site,
+    analysis: Analysis,
+    costs: Mapping[int, PlacedCost],
+    profile: Profile,
+) -> Place:
+    """Where the capture would show what the finding says. ``costs`` are those of the text, by line."""
+    signature = site.rule.proof
+    line = analysis.source.position(finding.span.start).line
+    own = head(analysis, line)
+    if signature.at is At.RUN:
+        return _of_file(own, costs, tuple(profile.lines), At.RUN)
+    if signature.at is At.STEP:
+        optimizer = tuple(cost for cost in profile.lines if cost.gpu_optimizer_us > 0)
+        return _of_file(own, costs, optimizer, At.STEP)
+    lines: tuple[int, ...] = (own,)
+    is_whole = True
+    if signature.at is At.USES:
+        uses = site.facts.uses(site.node)
+        used = {_line(analysis, site, use.node) for use in uses} - {None}
+        lines = tuple(sorted({own, *(head(analysis, line) for line in used if line is not None)}))
+        is_whole = not any(use.kind in GOES_ON for use in uses)
+    elif signature.metric is Metric.KERNELS:
+        lines = _statement(analysis, site, own)
+    placed = tuple(costs[line] for line in lines if line in costs)
+    if signature.metric in OF_THE_RUN and signature.at is At.USES:
+        return Place(lines, _where_used(placed, own), tuple(profile.lines), is_whole, At.RUN)
+    return Place(lines, placed, tuple(each.cost for each in placed if not each.stale), is_whole)
+
+
+def head(analysis: Analysis, line: int) -> int:
+    """The first line of the statement that a line belongs to, where costs stand."""
+    chunks = analysis.chunks
+    index = bisect.bisect_right([placed.line for placed in chunks], line) - 1
+    if index < 0:
+        return line
+    above = chunks[index].line - 1
+    return _heads(chunks[index].chunk).get(line - above, line - above) + above
+
+
+@lru_cache(maxsize=512)
+def _heads(chunk: Chunk) -> dict[int, int]:
+    """Kept, since an editor asks again at every keystroke, and most chunks stay."""
+    return statement_heads(chunk.tree) if chunk.fault is None else {}
+
+
+def _of_file(own: int, costs: Mapping[int, PlacedCost], evidence: tuple[LineCost, ...], scope: At) -> Place:
+    """A place for what concerns the whole run: it counts where any of the file's code ran unchanged."""
+    ran = tuple(placed for placed in costs.values() if not placed.stale)
+    return Place((own,), ran or tuple(costs.values()), evidence, scope=scope)
+
+
+def _where_used(placed: tuple[PlacedCost, ...], own: int) -> tuple[PlacedCost, ...]:
+    """The costs of uses alone: that a thing was made within the captured steps says nothing of its use."""
+    return tuple(each for each in placed if each.line != own) or placed
+
+
+def _line(analysis: Analysis, site: Site, node: ast.AST) -> int | None:
+    if not isinstance(node, ast.expr | ast.stmt):
+        return None
+    return analysis.source.position(site.facts.span(node).start).line
+
+
+def _statement(analysis: Analysis, site: Site, own: int) -> tuple[int, ...]:
+    """The lines of the statement around a finding: of a loop, its body too."""
+    span = site.facts.span(site.facts.statement(site.node))
+    last = analysis.source.position(span.end).line
+    return tuple(range(own, max(own, last) + 1))

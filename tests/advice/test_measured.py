@@ -1,0 +1,165 @@
+"""Findings and a capture of the same text: confirmed, refuted, left alone, and found by measuring."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+from measuring import measured, outcomes, profile_of
+
+from warplint.profile.join import join as join_capture
+from warplint.profile.model import IdleCause, KernelCost, LineCost, Profile
+from warplint.static.finding import Finding, Outcome, Severity
+
+LOOP = """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+COPY_LINE, READ_LINE = 6, 9
+PAGEABLE = "Memcpy HtoD (Pageable -> Device)"
+
+RECORDED = Path(__file__).parent.parent / "profile" / "data" / "h200-unet3d.tar.xz"
+
+
+def line_cost(line: int, **figures: object) -> LineCost:
+    """A line on which the host was for a millisecond."""
+    return LineCost("train.py", line, cpu_us=1_000, **figures)  # type: ignore[arg-type]
+
+
+def the(found: list[Finding], code: str) -> Finding:
+    (finding,) = [each for each in found if each.code == code]
+    return finding
+
+
+def test_a_wait_that_was_measured_confirms_the_finding_with_its_cost(tmp_path: Path) -> None:
+    # 80 waits and 31 ms of idle time in ten steps of 10 ms.
+    cost = line_cost(READ_LINE, waits=80, idle_us={IdleCause.SYNC: 31_000}, felt_sync_us=50_000)
+    finding = the(measured(tmp_path, LOOP, profile_of(LOOP, [cost])), "WL201")
+    assert finding.measured is not None
+    assert (finding.measured.outcome, finding.measured.cost_us) == (Outcome.CONFIRMED, 3_100)
+    assert finding.measured.share == pytest.approx(0.31)
+    assert finding.severity is Severity.ERROR
+    said = "costs 3.1 ms of a 10.0 ms step: 8 waits, the host is held up for 5.0 ms."
+    assert finding.message.endswith(said)
+
+
+def test_a_wait_behind_a_busy_gpu_is_no_loss(tmp_path: Path) -> None:
+    """The host is held up for 9 ms of 10, but the GPU has work all the while."""
+    cost = line_cost(READ_LINE, waits=10, idle_us={IdleCause.SYNC: 200}, felt_sync_us=90_000)
+    found = measured(tmp_path, LOOP, profile_of(LOOP, [cost]))
+    finding = the(found, "WL201")
+    assert finding.measured is not None and finding.measured.cost_us == 20
+    assert finding.severity is Severity.INFO
+    assert not [each for each in found if each.code.startswith("WL05")]
+
+
+def test_a_line_that_ran_without_waiting_refutes_the_finding(tmp_path: Path) -> None:
+    finding = the(measured(tmp_path, LOOP, profile_of(LOOP, [line_cost(READ_LINE)])), "WL201")
+    assert finding.severity is Severity.HINT
+    assert finding.message.endswith("Measured: it ran in the captured steps, and it waits for nothing.")
+
+
+@pytest.mark.parametrize(
+    ("cost", "device", "reason"),
+    [
+        (line_cost(READ_LINE), "cpu", "of a CPU"),
+        (line_cost(COPY_LINE), "NVIDIA H200", "did not run"),
+        (LineCost("train.py", READ_LINE), "NVIDIA H200", "did not run"),
+    ],
+    ids=["on a CPU", "another line", "the host was never there"],
+)
+def test_what_was_not_measured_stays_as_it_is(
+    cost: LineCost, device: str, reason: str, tmp_path: Path
+) -> None:
+    found = measured(tmp_path, LOOP, profile_of(LOOP, [cost], device=device))
+    finding = the(found, "WL201")
+    assert finding.measured is not None and finding.measured.outcome is Outcome.UNJUDGED
+    assert reason in finding.measured.sentence
+    assert finding.severity is Severity.WARNING
+    assert "easured" not in finding.message
+    assert len(found) == 1
+
+
+def test_costs_follow_the_line_and_a_changed_line_confirms_nothing(tmp_path: Path) -> None:
+    profile = profile_of(LOOP, [line_cost(READ_LINE, waits=80, idle_us={IdleCause.SYNC: 31_000})])
+    moved = LOOP.replace("import torch\n", "import time\n\nimport torch\n")
+    assert outcomes(measured(tmp_path, moved, profile)) == {"WL201": Outcome.CONFIRMED}
+    edited = LOOP.replace("print(loss.item())", "print(2 * loss.item())")
+    assert outcomes(measured(tmp_path, edited, profile)) == {"WL201": Outcome.UNJUDGED}
+
+
+def test_a_file_without_costs_is_left_alone(tmp_path: Path) -> None:
+    profile = profile_of(LOOP, [line_cost(READ_LINE, waits=80)], file="other.py")
+    assert outcomes(measured(tmp_path, LOOP, profile)) == {"WL201": None}
+
+
+def test_a_copy_that_no_rule_knows_of_is_found_by_measuring(tmp_path: Path) -> None:
+    cost = line_cost(
+        COPY_LINE,
+        copies=20,
+        waits=20,
+        exposed_copy_us=4_000,
+        idle_us={IdleCause.COPY: 1_000},
+        kernels=[KernelCost(PAGEABLE, 4_000, 20)],
+    )
+    found = the(measured(tmp_path, LOOP, profile_of(LOOP, [cost])), "WL052")
+    assert found.severity is Severity.WARNING
+    assert "costs 500 µs of a 10.0 ms step: 2 pageable copies, 2 waits" in found.message
+
+
+def test_a_comment_and_the_configuration_silence_what_was_found_by_measuring(tmp_path: Path) -> None:
+    cost = [line_cost(7, idle_us={IdleCause.HOST: 20_000})]
+    assert "WL058" in outcomes(measured(tmp_path, LOOP, profile_of(LOOP, cost)))
+    silenced = LOOP.replace("loss.backward()", "loss.backward()  # warplint: ignore[WL058]")
+    assert "WL058" not in outcomes(measured(tmp_path, silenced, profile_of(silenced, cost)))
+    (tmp_path / "pyproject.toml").write_text("[tool.warplint]\nignore = ['WL05']\n")
+    assert "WL058" not in outcomes(measured(tmp_path, LOOP, profile_of(LOOP, cost)))
+
+
+def test_a_severity_of_the_projects_own_stays_unless_refuted(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.warplint.severity]\nWL201 = 'error'\n")
+    cheap = line_cost(READ_LINE, waits=10, idle_us={IdleCause.SYNC: 20})
+    assert the(measured(tmp_path, LOOP, profile_of(LOOP, [cheap])), "WL201").severity is Severity.ERROR
+    nothing = line_cost(READ_LINE)
+    assert the(measured(tmp_path, LOOP, profile_of(LOOP, [nothing])), "WL201").severity is Severity.HINT
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    unpacked = tmp_path_factory.mktemp("h200")
+    with tarfile.open(RECORDED) as archive:
+        archive.extractall(unpacked, filter="data")
+    return join_capture(unpacked / "h200-unet3d")
+
+
+def test_the_recorded_program_is_judged_line_by_line(recorded: Profile, tmp_path: Path) -> None:
+    source = recorded.sources["train.py"].text
+    found = measured(tmp_path, source, recorded)
+    lines = source.splitlines()
+    word = {
+        (each.code, lines[source[: each.span.start].count("\n")].strip()): each.measured.outcome
+        for each in found
+        if each.measured is not None
+    }
+    assert word == {
+        ("WL301", "loader = DataLoader(dataset, batch_size=args.batch, shuffle=True)"): Outcome.CONFIRMED,
+        ("WL055", "raw = bytearray(zlib.decompress(self.paths[index].read_bytes()))"): Outcome.FOUND,
+        ("WL052", "volume, mask = volume.to(device), mask.to(device)"): Outcome.FOUND,
+        ("WL101", "z = torch.arange(depth).to(x.device)"): Outcome.CONFIRMED,
+        ("WL101", "y = torch.arange(height).to(x.device)"): Outcome.CONFIRMED,
+        ("WL101", "w = torch.arange(width).to(x.device)"): Outcome.CONFIRMED,
+        ("WL201", "running += loss.item()"): Outcome.CONFIRMED,
+        ("WL502", "optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)"): Outcome.CONFIRMED,
+    }
+    costs_us = [each.measured.cost_us for each in found if each.measured is not None]
+    assert costs_us == sorted(costs_us, reverse=True)
+    # The data set's own lines: what the GPU waited for is more than any other line cost.
+    assert [each.code for each in found[:3]] == ["WL301", "WL055", "WL052"]
