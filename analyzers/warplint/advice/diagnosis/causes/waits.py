@@ -48,7 +48,12 @@ def _says(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]],
         copies = sum(cost.copies for cost in costs) / steps.steps
         at = "{place}" if len(places) == 1 else f"{counted(len(places), 'line')}, most of all {{place}}"
         return Said(
-            what.format(waits=count(waits), copies=count(copies), at=at),
+            what.format(
+                waits=_amount(waits, "wait", "waits"),
+                values=_amount(copies, "value", "values"),
+                copies=_amount(copies, "copy", "copies"),
+                at=at,
+            ),
             remedy,
             (
                 Figure("waits", waits),
@@ -61,6 +66,11 @@ def _says(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]],
     return say
 
 
+def _amount(number: float, one: str, many: str) -> str:
+    shown = count(number)
+    return f"{shown} {one if shown == '1' else many}"
+
+
 def _threshold(steps: CapturedSteps) -> float:
     return THRESHOLDS.wait
 
@@ -68,18 +78,17 @@ def _threshold(steps: CapturedSteps) -> float:
 _ROWS = (
     (
         "values read back",
-        "the host, which reads {copies} values a step back from the GPU and meanwhile launches nothing, "
-        "at {at}",
+        "the host, which reads {values} a step back from the GPU and meanwhile launches nothing, at {at}",
         "Keep the values on the GPU (`.detach()`), and read them every so many steps",
     ),
     (
         "tiny copies",
-        "{copies} copies a step of few bytes, and the {waits} waits that come with them, at {at}",
+        "{copies} a step of few bytes, and {waits} for them, at {at}",
         "Make the tensors on the GPU (`device=`), or once before the loop",
     ),
     (
         "calls that wait",
-        "the host, which waits {waits} times a step for the GPU and meanwhile launches nothing, at {at}",
+        "the host, which takes {waits} a step for the GPU and meanwhile launches nothing, at {at}",
         "Leave out the wait: no `synchronize()`, and no shape or branch that depends on values on the GPU",
     ),
 )

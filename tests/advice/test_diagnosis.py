@@ -1,0 +1,494 @@
+"""What a step is said to wait for: captures made by hand, a planted fault each, and what only looks like one.
+
+Every share is worked out beside the capture that it is of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from building import AUTOGRAD, MAIN, CaptureBuilder
+
+from warplint.advice.diagnosis.diagnose import diagnose
+from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Phase, Verdict
+from warplint.profile.join import join
+from warplint.profile.loader_costs import Loader, LoaderLine
+from warplint.profile.model import Profile
+from warplint.profile.window_price import WindowPrice
+
+SOURCE = """\
+for batch in loader:
+    x = batch.cuda()
+    y = model(x)
+    loss = y.sum()
+    loss.backward()
+    print(loss.item())
+    optimizer.step()
+"""
+BF16 = "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_bf16_TNT"
+FP32 = "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x256_8x4_nt_align1>(Params)"
+TF32 = "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_stage4_warpsize2x2x1_tensor16x8x8"
+ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, X>(int)"
+NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+PAGEABLE = "Memcpy HtoD (Pageable -> Device)"
+PINNED = "Memcpy HtoD (Pinned -> Device)"
+LOADING = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+
+@pytest.fixture
+def capture() -> CaptureBuilder:
+    """One step of 1000 us on an H200, the host on line 3 all the time."""
+    builder = CaptureBuilder(SOURCE, steps=[0, 1000], window=(0, 1000))
+    builder.lines = {MAIN: [(0, 3)]}
+    builder.trace.header["deviceProperties"] = [{"id": 0, "name": "NVIDIA H200"}]
+    return builder
+
+
+def joined(builder: CaptureBuilder, folder: Path) -> Profile:
+    return join(builder.write(folder / "capture"))
+
+
+def of(builder: CaptureBuilder, folder: Path) -> Diagnosis:
+    return diagnose(joined(builder, folder))
+
+
+def short(verdict: Verdict) -> tuple[str, str, int]:
+    return verdict.bottleneck.value, verdict.cause, verdict.line
+
+
+def figures(verdict: Verdict) -> dict[str, float | int | str]:
+    return {figure.name: figure.value for figure in verdict.evidence}
+
+
+def busy(builder: CaptureBuilder, start: float, end: float, name: str = BF16) -> None:
+    """The GPU works, launched as it begins."""
+    builder.trace.kernel(start, start, end, len(builder.trace.events) + 1000, name=name)
+
+
+# A healthy step.
+
+
+def test_a_busy_gpu_is_not_accused(capture: CaptureBuilder, tmp_path: Path) -> None:
+    busy(capture, 40, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("none", "", 0)
+    assert verdict.share == 0
+    assert "Nothing stands out: the GPU works 96% of a step's 1.00 ms" in verdict.sentence
+    # 40 us until the kernel began: the longest wait, and no reason to say more.
+    assert "for the host to launch, is 4.0%" in verdict.sentence
+    looked_at = {name for name in figures(verdict) if name.removesuffix("_share") in set(Bottleneck)}
+    assert looked_at == {f"{each.value}_share" for each in Bottleneck if each is not Bottleneck.NONE}
+
+
+def test_without_a_gpu_nothing_is_said_of_one(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.header.clear()
+    capture.trace.annotation(LOADING, 0, 900)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("none", "", 0)
+    assert "No GPU work was captured" in diagnosis.run.sentence
+    assert diagnosis.phases == ()
+
+
+def test_time_that_reached_no_line_is_owned_up_to(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 0), (300, 3)]}
+    busy(capture, 300, 1000)
+    verdict = of(capture, tmp_path).run
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert "30% reached no line" in verdict.sentence
+
+
+def test_loading_of_kernels_is_no_fault_of_the_program(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.complete("overhead", "Lazy Function Loading", MAIN, 0, 200)
+    busy(capture, 200, 1000)
+    verdict = of(capture, tmp_path).run
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert "CUDA took 20% to load kernels" in verdict.sentence
+
+
+# data
+
+
+def waiting_for_data(capture: CaptureBuilder, until: float) -> None:
+    capture.lines = {MAIN: [(0, 1), (until, 3)]}
+    capture.trace.annotation(LOADING, 0, until)
+    busy(capture, until, 1000)
+
+
+def test_waiting_for_data(capture: CaptureBuilder, tmp_path: Path) -> None:
+    waiting_for_data(capture, 300)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("data", "no workers seen", 1)
+    assert diagnosis.run.share == pytest.approx(0.3)
+    assert "waits 0.30 of its 1.00 ms (30%) for data" in diagnosis.run.sentence
+    assert "train.py:1 `for batch in loader:`" in diagnosis.run.sentence
+    phases = {phase: verdict.bottleneck.value for phase, verdict in diagnosis.phases}
+    assert phases == {Phase.DATA: "data", Phase.FORWARD: "none"}
+
+
+def test_a_short_wait_for_data_is_none(capture: CaptureBuilder, tmp_path: Path) -> None:
+    waiting_for_data(capture, 90)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def loader(busy_share: float) -> Loader:
+    return Loader("Data", 4, 10, 80, 2000.0, 0.0, 8.0, busy_share, 0.05, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("busy_share", "cpu", "waiting", "ready", "cause"),
+    [
+        (0.95, 1300.0, 100.0, 60.0, "workers compute"),
+        (0.95, 100.0, 1300.0, 60.0, "workers wait for storage"),
+        (0.95, 100.0, 60.0, 1300.0, "workers lack cores"),
+        (0.40, 1300.0, 100.0, 60.0, "workers wait to be asked"),
+    ],
+)
+def test_workers_are_asked_why(
+    busy_share: float,
+    cpu: float,
+    waiting: float,
+    ready: float,
+    cause: str,
+    capture: CaptureBuilder,
+    tmp_path: Path,
+) -> None:
+    waiting_for_data(capture, 300)
+    profile = joined(capture, tmp_path)
+    profile.loaders = [loader(busy_share)]
+    profile.loader = [LoaderLine("data.py", 12, 1460.0, cpu, waiting, ready, 80, 0.73)]
+    verdict = diagnose(profile).run
+    assert verdict.cause == cause
+    # Where the workers are not why, the line that waits is named; else theirs.
+    place = ("train.py", 1) if cause == "workers wait to be asked" else ("data.py", 12)
+    assert (verdict.file, verdict.line) == place
+    assert ("73% of a sample's 2.00 ms is data.py:12" in verdict.sentence) == (verdict.line == 12)
+
+
+# sync
+
+
+def reading_back(capture: CaptureBuilder, waits: bool) -> None:
+    """Line 3 launches 390 us of work, line 6 reads four bytes of it back, line 7 launches more in 200 us."""
+    capture.lines = {MAIN: [(0, 3), (150, 6), (500, 7)]}
+    capture.trace.kernel(90, 100, 498, 1, name=BF16)
+    capture.trace.call("cudaMemcpyAsync", 150, 152, 2)
+    capture.trace.work("Memcpy DtoH (Device -> Pageable)", 498, 500, 2, size=4)
+    if waits:
+        capture.trace.call("cudaStreamSynchronize", 152, 500, 3)
+    capture.trace.op("aten::add", 500, 700)
+    capture.trace.kernel(690, 700, 1000, 4, name=BF16)
+
+
+def test_a_wait_is_to_blame_for_the_empty_queue_after_it(capture: CaptureBuilder, tmp_path: Path) -> None:
+    reading_back(capture, waits=True)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("sync", "values read back", 6)
+    # The host waited 348 us. The GPU idled 100 before the first kernel and 200 before the last, and did
+    # nothing but the copy for 2: all of it could have been launched meanwhile.
+    assert verdict.share == pytest.approx(0.302)
+    assert "reads 1 value a step back" in verdict.sentence
+
+
+def test_the_same_gaps_without_a_wait_are_the_hosts(capture: CaptureBuilder, tmp_path: Path) -> None:
+    reading_back(capture, waits=False)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", "small kernels", 7)
+    assert verdict.share == pytest.approx(0.3)
+
+
+def test_a_wait_takes_no_more_of_the_idle_time_than_it_lasted(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # The host waits 50 us, and then launches too slowly for 400.
+    capture.lines = {MAIN: [(0, 3), (250, 6), (300, 7)]}
+    capture.trace.kernel(0, 0, 300, 1, name=BF16)
+    capture.trace.call("cudaStreamSynchronize", 250, 300, 2)
+    capture.trace.op("aten::add", 300, 700)
+    capture.trace.kernel(699, 700, 1000, 3, name=BF16)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", "small kernels", 7)
+    assert verdict.share == pytest.approx(0.35)
+
+
+def test_tiny_copies_are_waits(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 2), (200, 3)]}
+    for number in range(4):
+        begin = 50 * number
+        capture.trace.call("cudaMemcpyAsync", begin, begin + 10, 10 + number)
+        capture.trace.work(PAGEABLE, begin + 10, begin + 12, 10 + number, size=512)
+        capture.trace.call("cudaStreamSynchronize", begin + 10, begin + 50, 20 + number)
+    busy(capture, 200, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("sync", "tiny copies", 2)
+    assert verdict.share == pytest.approx(0.2)
+    assert figures(verdict)["copies"] == figures(verdict)["waits"] == 4
+
+
+def test_synchronizing_calls(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 4), (200, 3)]}
+    capture.trace.call("cudaDeviceSynchronize", 0, 200, 1)
+    busy(capture, 200, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("sync", "calls that wait", 4)
+    assert verdict.share == pytest.approx(0.2)
+
+
+def test_waiting_while_the_gpu_works_costs_the_step_nothing(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.call("cudaDeviceSynchronize", 50, 1000, 1)
+    busy(capture, 40, 1000)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+# launch
+
+
+def small_kernels(capture: CaptureBuilder, gap: float, length: float) -> None:
+    """Line 3 launches kernels in an operator each; the GPU idles for ``gap`` before each."""
+    begin = 0.0
+    while begin + gap + length <= 1000:
+        capture.trace.op("aten::add", begin, begin + gap)
+        capture.trace.kernel(begin + gap - 1, begin + gap, begin + gap + length, round(begin) + 1, name=BF16)
+        begin += gap + length
+
+
+def test_small_kernels(capture: CaptureBuilder, tmp_path: Path) -> None:
+    small_kernels(capture, gap=16, length=4)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", "small kernels", 3)
+    assert verdict.share == pytest.approx(0.8)
+    assert (figures(verdict)["kernels"], figures(verdict)["kernel_mean_us"]) == (50, pytest.approx(4))
+
+
+def test_launching_counts_when_the_captures_own_part_is_known(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    small_kernels(capture, gap=15, length=85)
+    profile = joined(capture, tmp_path)
+    verdict = diagnose(profile).run
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert "the profiler's own doing is not known" in verdict.sentence
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "small kernels", 3)
+    assert verdict.share == pytest.approx(0.15)
+
+
+def test_python_that_launches_nothing(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 3), (600, 4)]}
+    busy(capture, 0, 600)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", "Python between launches", 4)
+    assert verdict.share == pytest.approx(0.4)
+
+
+def test_an_optimizer_of_small_kernels(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 3), (600, 7)]}
+    busy(capture, 0, 600)
+    capture.trace.annotation("Optimizer.step#AdamW.step", 600, 1000)
+    for begin in range(600, 1000, 20):
+        capture.trace.op("aten::add_", begin, begin + 16)
+        capture.trace.kernel(begin + 15, begin + 16, begin + 20, begin, name=ADD)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("launch", "small kernels", 7)
+    assert "`foreach=True`" in diagnosis.run.sentence
+    phases = dict(diagnosis.phases)
+    assert phases[Phase.OPTIMIZER].share == pytest.approx(0.32)
+    assert phases[Phase.FORWARD].bottleneck is Bottleneck.NONE
+
+
+# bandwidth
+
+
+def copying(capture: CaptureBuilder, name: str, size: int) -> None:
+    """Line 2 copies from 10 to 400, and blocks; line 3 computes from 400 on."""
+    capture.lines = {MAIN: [(0, 2), (400, 3)]}
+    capture.trace.call("cudaMemcpyAsync", 0, 400, 1)
+    capture.trace.work(name, 10, 400, 1, size=size)
+    busy(capture, 400, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "cause", "rate"),
+    [
+        (PAGEABLE, 3_900_000, "pageable copies", 10.0),
+        (PINNED, 3_900_000, "copies beside no kernel", 10.0),
+        # 50 GB/s of the 64 that the link of an H200 has.
+        (PINNED, 19_500_000, "the link is full", 50.0),
+    ],
+)
+def test_large_copies(
+    name: str, size: int, cause: str, rate: float, capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    copying(capture, name, size)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("bandwidth", cause, 2)
+    assert verdict.share == pytest.approx(0.4)
+    assert figures(verdict)["copy_gb_s"] == pytest.approx(rate)
+
+
+def test_the_link_of_an_unknown_device_is_not_said_to_be_full(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    capture.trace.header["deviceProperties"] = [{"id": 0, "name": "Some GPU"}]
+    copying(capture, PINNED, 19_500_000)
+    verdict = of(capture, tmp_path).run
+    assert verdict.cause == "copies beside no kernel"
+    assert "link_gb_s" not in figures(verdict)
+
+
+def test_a_copy_beside_a_kernel_costs_nothing(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 2), (20, 3)]}
+    capture.trace.call("cudaMemcpyAsync", 0, 5, 1)
+    capture.trace.work(PINNED, 30, 400, 1, size=3_900_000, stream=8)
+    busy(capture, 20, 1000)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def test_kernels_that_only_move_memory(capture: CaptureBuilder, tmp_path: Path) -> None:
+    busy(capture, 0, 600, ADD)
+    busy(capture, 600, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("bandwidth", "memory traffic", 3)
+    assert verdict.share == pytest.approx(0.6)
+    assert "GPU utilisation reads 100% here and hides this" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("until", "name"), [(400, ADD), (900, "triton_poi_fused_add_relu_0"), (900, "flash_fwd_kernel<bf16>")]
+)
+def test_what_is_usual_or_fused_is_no_fault(
+    until: float, name: str, capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    busy(capture, 0, until, name)
+    busy(capture, until, 1000)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+# compute
+
+
+def test_fp32_on_idle_tensor_cores(capture: CaptureBuilder, tmp_path: Path) -> None:
+    busy(capture, 50, 950, FP32)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("compute", "fp32 products", 3)
+    assert verdict.share == pytest.approx(0.9)
+    # The data sheet's 494.5 over 67.
+    assert "tf32 at up to 7.4 times the rate" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "device"),
+    [(TF32, "NVIDIA H200"), (BF16, "NVIDIA H200"), (FP32, "Some GPU"), (FP32, "AMD Instinct MI300X")],
+)
+def test_no_claim_where_tensor_cores_work_or_are_unknown(
+    name: str, device: str, capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    capture.trace.header["deviceProperties"] = [{"id": 0, "name": device}]
+    busy(capture, 50, 950, name)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def test_a_few_fp32_products_are_no_fault(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # An H200's Tensor Cores would save 86% of it: 8.6% of the step.
+    busy(capture, 0, 100, FP32)
+    busy(capture, 100, 1000)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def test_idle_time_comes_before_slow_work(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 1), (150, 3)]}
+    capture.trace.annotation(LOADING, 0, 150)
+    busy(capture, 150, 1000, FP32)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("data", "no workers seen", 1)
+    assert dict(diagnosis.phases)[Phase.FORWARD].bottleneck is Bottleneck.COMPUTE
+
+
+def test_backward_work_is_the_backward_phases(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 3), (300, 5)]}
+    capture.trace.op("aten::mm", 0, 10, sequence=7)
+    capture.trace.kernel(1, 1, 300, 1, name=FP32)
+    capture.trace.node("MmBackward0", 300, 320, sequence=7)
+    capture.trace.kernel(301, 301, 1000, 2, name=FP32, thread=AUTOGRAD)
+    diagnosis = of(capture, tmp_path)
+    phases = dict(diagnosis.phases)
+    assert short(diagnosis.run) == ("compute", "fp32 products", 3)
+    assert phases[Phase.FORWARD].share == pytest.approx(0.299)
+    assert phases[Phase.BACKWARD].share == pytest.approx(0.699)
+
+
+# allocator, communication, contention
+
+
+def test_memory_from_the_driver(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.call("cudaFree", 100, 250, 1)
+    capture.trace.call("cudaMalloc", 250, 400, 2)
+    busy(capture, 0, 100)
+    busy(capture, 400, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("allocator", "memory taken and given back", 3)
+    assert verdict.share == pytest.approx(0.3)
+    assert figures(verdict)["allocations"] == 2
+
+
+def test_one_allocation_that_takes_no_time_is_none(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.call("cudaMalloc", 100, 150, 1)
+    busy(capture, 0, 1000)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def collective(capture: CaptureBuilder, until: float) -> None:
+    """Line 5 launches a collective from 400 to 900; the rest computes, and goes on ``until`` beside it."""
+    capture.lines = {MAIN: [(0, 3), (300, 5), (950, 3)]}
+    busy(capture, 0, until)
+    capture.trace.kernel(400, 400, 900, 77, name=NCCL, stream=9)
+    busy(capture, 900, 1000)
+
+
+def test_collectives_that_nothing_runs_beside(capture: CaptureBuilder, tmp_path: Path) -> None:
+    collective(capture, until=400)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("communication", "exposed collectives", 5)
+    assert verdict.share == pytest.approx(0.5)
+    assert "at least 100% of the collectives' time" in verdict.sentence
+
+
+def test_collectives_beside_computing(capture: CaptureBuilder, tmp_path: Path) -> None:
+    collective(capture, until=900)
+    assert of(capture, tmp_path).run.bottleneck is Bottleneck.NONE
+
+
+def test_kernels_that_others_slow_down(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # The same kernel takes 100 us alone in two steps, and 300 beside another in the third.
+    capture.steps = [0, 300, 600, 1000]
+    for begin in (0, 300):
+        capture.trace.kernel(begin, begin, begin + 100, begin + 1, name=BF16)
+        capture.trace.kernel(begin + 100, begin + 100, begin + 290, begin + 2, name=TF32)
+    capture.trace.kernel(600, 600, 900, 601, name=BF16)
+    capture.trace.kernel(650, 650, 990, 602, name=TF32, stream=8)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("contention", "work beside it", 3)
+    # 200 us more for the one; the other took 190 alone and 340 beside it: 150. Of three steps.
+    assert figures(verdict)["contended_us"] == pytest.approx((200 + 150) / 3)
+
+
+# What a share is of
+
+
+def test_the_captures_own_time_is_no_part_of_the_step(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.lines = {MAIN: [(0, 1), (600, 3)]}
+    capture.trace.annotation(LOADING, 500, 600)
+    capture.trace.complete("overhead", "Activity Buffer Request", MAIN, 0, 500)
+    busy(capture, 600, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("data", "no workers seen", 1)
+    assert verdict.share == pytest.approx(100 / 500)
+    assert figures(verdict)["step_us"] == pytest.approx(500)
+    assert figures(verdict)["capture_share"] == pytest.approx(0.5)
+
+
+def test_the_same_capture_gets_the_same_words(capture: CaptureBuilder, tmp_path: Path) -> None:
+    reading_back(capture, waits=True)
+    profile = joined(capture, tmp_path)
+    assert diagnose(profile) == diagnose(profile)
