@@ -18,11 +18,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
 from warplint.capture.tool_ids import monitoring, release_tool, take_tool
 from warplint.capture.user_code import UserCode
+from warplint.capture.worker_functions import Surroundings, functions_of_interest
 
 FIELDS = 5
 """An event is ``t_ns, cpu_ns, ready_ns, code, line``: from then on this line runs. ``cpu_ns`` is 0 where
@@ -30,6 +31,7 @@ neither it nor ``ready_ns`` was read."""
 READ_AFTER_NS = 20_000
 """A line that took less has not waited for a disk or another process: its CPU time is its wall time, and two
 readings, each dearer than an event, are saved."""
+READINGS = 3
 MAX_EVENTS = 20_000
 """Of one fetch, some 20 ms of following. What was seen until then stands for the rest of it."""
 
@@ -66,6 +68,8 @@ class Stamps:
         self.events: list[int] = []
         self.codes: dict[int, CodeType] = {}
         """Code objects followed so far, by ``id``."""
+        self.ran: set[int] = set()
+        """Those of them that a followed fetch came through."""
         self.own: set[int] = set()
         """Those of them that are the user's."""
         self.boundary: FrameType | None = None
@@ -85,25 +89,34 @@ class Stamps:
         self._last_ns = 0
         self.note(0, 0)
 
-    def follows(self, code: CodeType) -> bool:
-        """Whether the lines of ``code`` count; it is held from then on, so that no id is used twice."""
-        if id(code) in self.codes:
-            return True
-        mine = self._user.holds(code)
-        if not mine and not self._libraries.holds(code):
-            return False
+    def counts(self, code: CodeType) -> bool:
+        """Whether the lines of ``code`` are of interest."""
+        return self._user.holds(code) or self._libraries.holds(code)
+
+    def learn(self, code: CodeType) -> None:
+        """Have ``code`` named by events. It is held from then on, so that no id is used twice."""
         self.codes[id(code)] = code
-        if mine:
+        if self._user.holds(code):
             self.own.add(id(code))
-        return True
 
     def note(self, code: int, line: int) -> None:
         now = perf_counter_ns()
         if now - self._last_ns > READ_AFTER_NS:
-            self.events.extend((now, time.thread_time_ns(), self._ready.read(), code, line))
+            now, cpu, ready = self._read(now)
+            self.events.extend((now, cpu, ready, code, line))
         else:
             self.events.extend((now, 0, 0, code, line))
         self._last_ns = now
+
+    def _read(self, now: int) -> tuple[int, int, int]:
+        """The three clocks at one moment: again, where the thread lost its core between the first and the
+        last."""
+        for _ in range(READINGS):
+            began, cpu, ready = now, time.thread_time_ns(), self._ready.read()
+            now = perf_counter_ns()
+            if now - began < READ_AFTER_NS:
+                break
+        return began, cpu, ready
 
     def note_frame(self, frame: FrameType | None) -> None:
         """Note the innermost line of the user's at or above ``frame``, else the innermost of a library's."""
@@ -139,42 +152,74 @@ class FetchLines(Protocol):
         """Give back what was held between fetches."""
 
 
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A copy of a function's code, which stands in its place while a fetch is followed."""
+
+    function: FunctionType
+    code: CodeType
+    copy: CodeType
+
+    def enter(self) -> None:
+        if self.function.__code__ is self.code:
+            self.function.__code__ = self.copy
+
+    def leave(self) -> None:
+        if self.function.__code__ is self.copy:
+            self.function.__code__ = self.code
+
+
 class MonitoredLines:
-    """A ``FetchLines`` through ``sys.monitoring``. Known code is switched on alone; the rest keeps its
-    speed."""
+    """A ``FetchLines`` through ``sys.monitoring``.
+
+    Code that ever had events stays slower when they are off: Python 3.12 joins pairs of instructions when it
+    makes a code object, and never again (5 to 15% of a loop of plain Python). So it is copies that have
+    events, and they stand in their functions only while a fetch is followed. Only generators, which last,
+    have events themselves.
+    """
 
     passed = 0
 
-    def __init__(self, stamps: Stamps) -> None:
-        self._stamps = stamps
+    def __init__(self, stamps: Stamps, around: Surroundings) -> None:
+        self._stamps, self._around = stamps, around
         self._tool: int | None = None
         self._on = False
-        self._learning = False
+        self._known: set[int] = set()
+        self._stand_ins: list[StandIn] = []
+        self._generators: list[CodeType] = []
+        self._active: list[StandIn] = []
 
     def start(self, learn: bool) -> bool:
         if self._tool is None and not self._open():
             return False
-        self._on, self._learning = True, learn
-        for code in self._stamps.codes.values():
-            self._switch(code, self._local_events())
         if learn:
-            monitoring.set_events(self._tool, monitoring.events.PY_START | monitoring.events.PY_RESUME)
+            self._learn()
+        # Between two looks around, those that no fetch has come through are left alone.
+        ran = None if learn else self._stamps.ran
+        self._active = [each for each in self._stand_ins if ran is None or id(each.copy) in ran]
+        self._on = True
+        for stand_in in self._active:
+            stand_in.enter()
+        for code in self._generators:
+            self._switch(code, on=True)
         return True
 
     def stop(self) -> None:
         if not self._on:
             return
         self._on = False
-        if self._learning:
-            monitoring.set_events(self._tool, 0)
-        for code in self._stamps.codes.values():
-            self._switch(code, 0)
+        for stand_in in self._active:
+            stand_in.leave()
+        for code in self._generators:
+            self._switch(code, on=False)
 
     def close(self) -> None:
         self.stop()
-        tool, self._tool = self._tool, None
-        if tool is not None:
-            release_tool(tool)
+        if self._tool is not None:
+            for stand_in in self._stand_ins:
+                self._switch(stand_in.copy, on=False)
+            release_tool(self._tool)
+        self._tool = None
 
     def _open(self) -> bool:
         if not getattr(sys, "_is_gil_enabled", lambda: True)():
@@ -182,36 +227,37 @@ class MonitoredLines:
         tool = self._tool = take_tool()
         if tool is None:
             return False
-        # Whoever held the id before may have left code switched off.
-        monitoring.restart_events()
         for event, callback in self._callbacks().items():
             monitoring.register_callback(tool, event, callback)
         return True
 
-    def _switch(self, code: CodeType, events: int) -> None:
-        monitoring.set_local_events(self._tool, code, events)
+    def _learn(self) -> None:
+        for function in functions_of_interest(self._around, self._stamps.counts):
+            code = function.__code__
+            if id(function) in self._known or id(code) in self._stamps.codes:
+                continue
+            self._known.add(id(function))
+            if code.co_flags & RESUMABLE:
+                self._stamps.learn(code)
+                self._generators.append(code)
+                continue
+            stand_in = StandIn(function, code, code.replace())
+            self._stamps.learn(stand_in.copy)
+            self._switch(stand_in.copy, on=True)
+            self._stand_ins.append(stand_in)
 
-    @staticmethod
-    def _local_events() -> int:
+    def _switch(self, code: CodeType, *, on: bool) -> None:
         events = monitoring.events
-        return int(events.LINE | events.PY_RETURN | events.PY_YIELD | events.PY_RESUME)
+        wanted = events.LINE | events.PY_RETURN | events.PY_YIELD | events.PY_RESUME if on else 0
+        monitoring.set_local_events(self._tool, code, wanted)
 
     def _callbacks(self) -> dict[int, Callable[..., Any]]:
-        stamps, thread, ident = self._stamps, threading.get_ident(), threading.get_ident
-        get_frame, disable = sys._getframe, monitoring.DISABLE
-
-        def on_start(code: CodeType, offset: int) -> object:
-            if id(code) not in stamps.codes and stamps.follows(code) and self._on:
-                self._switch(code, self._local_events())
-            return disable
-
-        def on_resume(code: CodeType, offset: int) -> object:
-            if not stamps.follows(code):
-                return disable
-            if self._on and ident() == thread:
-                self._switch(code, self._local_events())
-                stamps.note_frame(get_frame(1))
-            return None
+        stamps, thread, ident, get_frame = (
+            self._stamps,
+            threading.get_ident(),
+            threading.get_ident,
+            sys._getframe,
+        )
 
         def on_line(code: CodeType, line: int) -> None:
             if not self._on or ident() != thread:
@@ -223,13 +269,16 @@ class MonitoredLines:
             else:
                 stamps.note_frame(get_frame(1))
 
+        def on_resume(code: CodeType, offset: int) -> None:
+            if self._on and ident() == thread:
+                stamps.note_frame(get_frame(1))
+
         def on_leave(code: CodeType, offset: int, value: object) -> None:
             if self._on and ident() == thread:
                 stamps.note_frame(get_frame(1).f_back)
 
         events = monitoring.events
         return {
-            events.PY_START: on_start,
             events.PY_RESUME: on_resume,
             events.LINE: on_line,
             events.PY_RETURN: on_leave,
@@ -270,9 +319,11 @@ class TracedLines:
             sys.settrace(None)
             return None
         code = frame.f_code
-        if not self._stamps.follows(code):
-            self.passed += 1
-            return None
+        if id(code) not in self._stamps.codes:
+            if not self._stamps.counts(code):
+                self.passed += 1
+                return None
+            self._stamps.learn(code)
         if code.co_flags & RESUMABLE:
             # A generator goes on in the middle of a line, of which no line event tells.
             self._stamps.note_frame(frame)
@@ -295,8 +346,8 @@ class TracedLines:
         return self._on_event
 
 
-def make_fetch_lines(stamps: Stamps) -> FetchLines:
-    return MonitoredLines(stamps) if monitoring is not None else TracedLines(stamps)
+def make_fetch_lines(stamps: Stamps, around: Surroundings) -> FetchLines:
+    return MonitoredLines(stamps, around) if monitoring is not None else TracedLines(stamps)
 
 
 @dataclass(slots=True)

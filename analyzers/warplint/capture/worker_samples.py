@@ -10,6 +10,7 @@ from warplint.capture.fetch_lines import FIELDS, LineTime, Stamps, make_fetch_li
 from warplint.capture.layout import Record
 from warplint.capture.recorder import Recorder
 from warplint.capture.sources import Sources
+from warplint.capture.worker_functions import Surroundings
 
 EVERY = 4
 """One fetch in so many is followed at most. The others tell what following costs, and run as they always
@@ -39,9 +40,9 @@ The quickest round counts: another process may have had the core in the others."
 class WorkerSamples:
     """Called by the worker loop's thread around each fetch."""
 
-    def __init__(self, recorder: Recorder, sources: Sources, stamps: Stamps) -> None:
+    def __init__(self, recorder: Recorder, sources: Sources, stamps: Stamps, around: Surroundings) -> None:
         self._recorder, self._sources, self._stamps = recorder, sources, stamps
-        self._lines = make_fetch_lines(stamps)
+        self._lines = make_fetch_lines(stamps, around)
         self._event_ns = self._calibrate()
         self._born_ns = perf_counter_ns()
         self._asked_ns = self._born_ns
@@ -74,9 +75,10 @@ class WorkerSamples:
         if self._due(now):
             spent_ns = thread_time_ns()
             learn = self._samples < LEARNING or self._samples % LEARN_AGAIN == 0
-            self._stamps.begin(boundary)
             self._following = self._lines.start(learn)
             self._price_ns += thread_time_ns() - spent_ns
+            if self._following:
+                self._stamps.begin(boundary)
         self._begun_ns = perf_counter_ns()
 
     def ends(self, fetched: bool) -> bool:
@@ -134,6 +136,7 @@ class WorkerSamples:
 
     def _record(self, begun: int) -> dict[str, Any]:
         spent = time_of_lines(self._stamps.events)
+        self._stamps.ran.update(code for code, _ in spent)
         self._take_off_own_cost(spent)
         dearest = sorted(spent, key=lambda place: -spent[place].wall_ns)[:MAX_LINES]
         self._describe({code for code, _ in dearest if code})

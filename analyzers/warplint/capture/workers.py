@@ -29,6 +29,7 @@ from warplint.capture.recorder import Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.sources import Sources
 from warplint.capture.user_code import UserCode
+from warplint.capture.worker_functions import Surroundings
 from warplint.capture.worker_samples import WorkerSamples
 
 MODULE, NAME = "torch.utils.data._utils.worker", "_worker_loop"
@@ -198,7 +199,10 @@ def _follow(
     user = UserCode(map(Path, settings.code_folders), settings.include, cwd)
     packages = _packages(given["dataset"], given["collate_fn"])
     samples = WorkerSamples(
-        recorder, Sources(recorder, user, settings.started), Stamps(user, UserCode([], packages, cwd))
+        recorder,
+        Sources(recorder, user, settings.started),
+        Stamps(user, UserCode([], packages, cwd)),
+        _surroundings(settings, packages, (given["collate_fn"], *_innermost(given["dataset"]))),
     )
     recorder.json(
         Record.WORKER,
@@ -216,6 +220,12 @@ def _follow(
     given["index_queue"] = _Tasks(given["index_queue"], samples, bool(given["auto_collation"]))
     given["data_queue"] = _Results(given["data_queue"], samples)
     return samples, bound
+
+
+def _surroundings(settings: WorkerSettings, packages: list[str], beside: tuple[object, ...]) -> Surroundings:
+    folders = {*settings.code_folders, *map(os.path.realpath, settings.code_folders)}
+    roots = frozenset([*packages, *(name.partition(".")[0] for name in settings.include)])
+    return Surroundings(tuple(str(Path(folder)) + os.sep for folder in folders), roots, beside)
 
 
 def _new_file(settings: WorkerSettings) -> Path:

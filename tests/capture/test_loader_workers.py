@@ -1,0 +1,220 @@
+"""Loader workers: their lines are timed for some fetches, and they work as they would without us."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from loaders import LOOP, workers_of
+from programs import make_project, run, run_plainly
+
+COMPUTED_MS, WAITED_MS = 3.0, 2.0
+
+LOADING = f"""
+import sys, time, torch
+from torch.utils.data import DataLoader, Dataset
+{LOOP}
+class Data(Dataset):
+    def __len__(self):
+        return 48
+
+    def __getitem__(self, index):
+        until = time.thread_time_ns() + {COMPUTED_MS} * 1e6
+        while time.thread_time_ns() < until: pass
+        time.sleep({WAITED_MS} / 1000)
+        return torch.full((8,), float(index))
+
+def collate(items):
+    time.sleep({WAITED_MS} / 1000)
+    return torch.stack(items)
+
+if __name__ == "__main__":
+    loader = DataLoader(
+        Data(), batch_size=4, num_workers=2, collate_fn=collate,
+        multiprocessing_context=sys.argv[1], persistent_workers=sys.argv[2] == "persistent",
+    )
+    train(loader, epochs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "kept"),
+    [("fork", "fresh"), ("fork", "persistent"), ("spawn", "fresh"), ("forkserver", "fresh")],
+)
+def test_lines_of_workers_are_timed_and_waiting_is_told_from_computing(
+    method: str, kept: str, tmp_path: Path
+) -> None:
+    root = make_project(tmp_path / "project", train=LOADING)
+    done = run(root, "train.py", method, kept)
+    plain = run_plainly(root, sys.executable, "train.py", method, kept)
+    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, plain.stderr)
+    assert len(done.processes) == 1
+    workers = workers_of(done)
+    assert len(workers) == (2 if kept == "persistent" else 4)
+    assert {worker.described["worker"] for worker in workers} == {0, 1}
+    for worker in workers:
+        assert worker.described["dataset"] == "Data"
+        assert worker.described["parent"] == done.process.process["pid"]
+        # Persistent workers are terminated with the program, wherever they are.
+        assert worker.end is not None or kept == "persistent"
+        assert len(worker.fetches) >= 1
+        times = worker.texts()
+        computing = times["while time.thread_time_ns() < until: pass"]
+        waiting = times[f"time.sleep({WAITED_MS} / 1000)"]
+        # The first line's loop spends its CPU time by the thread's own clock, whatever else runs beside it.
+        assert 0.8 * COMPUTED_MS < computing["cpu"] < 1.2 * COMPUTED_MS
+        # Each sample is slept for, and each batch of four once more. Sleeping takes no CPU time, only
+        # waking does.
+        assert waiting["wall"] - waiting["ready"] > 0.95 * WAITED_MS * (1 + 1 / 4)
+        assert waiting["cpu"] < 0.3 * WAITED_MS
+
+
+def test_reading_waits_where_what_is_read_comes_late(tmp_path: Path) -> None:
+    text = f"""
+import os, threading, time, torch
+from torch.utils.data import DataLoader, Dataset
+{LOOP}
+class Data(Dataset):
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, index):
+        disk, asked = os.pipe(), os.pipe()
+        threading.Thread(target=answer, args=(asked[0], disk[1])).start()
+        os.write(asked[1], b"?"); data = os.read(disk[0], 1)
+        for each in (*disk, *asked): os.close(each)
+        return torch.full((8,), float(len(data)))
+
+def answer(asked, disk):
+    os.read(asked, 1)
+    time.sleep(0.010)
+    os.write(disk, b"x")
+
+train(DataLoader(Data(), batch_size=2, num_workers=1))
+"""
+    done = run(make_project(tmp_path / "project", train=text), "train.py")
+    assert (done.returncode, done.stdout) == (0, b"128.0\n")
+    (worker,) = workers_of(done)
+    reading = worker.texts()['os.write(asked[1], b"?"); data = os.read(disk[0], 1)']
+    assert reading["wall"] - reading["cpu"] - reading["ready"] > 5
+    assert reading["cpu"] < 1
+
+
+def test_generators_of_iterable_datasets_are_followed(tmp_path: Path) -> None:
+    text = f"""
+import time, torch
+from torch.utils.data import DataLoader, IterableDataset
+{LOOP}
+class Stream(IterableDataset):
+    def __iter__(self):
+        for number in range(24):
+            time.sleep(0.002)
+            yield torch.full((8,), float(number))
+
+train(DataLoader(Stream(), batch_size=None, num_workers=1))
+"""
+    done = run(make_project(tmp_path / "project", train=text), "train.py")
+    assert (done.returncode, done.stdout) == (0, b"2208.0\n")
+    (worker,) = workers_of(done)
+    assert {fetch["items"] for fetch in worker.fetches} == {1}
+    waiting = worker.texts()["time.sleep(0.002)"]
+    assert waiting["wall"] - waiting["ready"] > 1.9
+
+
+def test_errors_in_workers_look_as_without_us(tmp_path: Path) -> None:
+    text = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+class Data(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        if index == 5:
+            raise ValueError("a broken file")
+        return torch.zeros(8)
+
+for batch in DataLoader(Data(), batch_size=1, num_workers=1):
+    pass
+"""
+    root = make_project(tmp_path / "project", train=text)
+    done, plain = run(root, "train.py"), run_plainly(root, sys.executable, "train.py")
+    assert done.returncode == plain.returncode == 1
+    assert done.stderr == plain.stderr
+    assert b"a broken file" in done.stderr
+    (worker,) = workers_of(done)
+    assert [fetch["items"] for fetch in worker.fetches] == [1]
+
+
+def test_what_a_killed_worker_had_written_is_whole(tmp_path: Path) -> None:
+    text = """
+import os, signal, torch
+from torch.utils.data import DataLoader, Dataset
+class Data(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        if index == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return torch.zeros(8)
+
+try:
+    for batch in DataLoader(Data(), batch_size=1, num_workers=1):
+        pass
+except (RuntimeError, OSError):
+    # Which of the two depends on where the worker's last batch was.
+    print("a worker died")
+"""
+    done = run(make_project(tmp_path / "project", train=text), "train.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"a worker died\n", b"")
+    (worker,) = workers_of(done)
+    assert worker.fetches and worker.end is None
+    assert worker.lost_bytes == 0
+
+
+def test_lines_of_an_installed_package_count_where_none_of_the_users_runs(tmp_path: Path) -> None:
+    package = tmp_path / "elsewhere" / "folders"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import time, torch\n"
+        "class Images(torch.utils.data.Dataset):\n"
+        "    def __init__(self, change):\n"
+        "        self.change = change\n"
+        "    def __len__(self):\n"
+        "        return 32\n"
+        "    def __getitem__(self, index):\n"
+        "        time.sleep(0.002)\n"
+        "        return self.change(index)\n"
+    )
+    text = f"""
+import time, torch, folders
+from torch.utils.data import DataLoader, Subset
+{LOOP}
+def change(index):
+    time.sleep(0.001)
+    return torch.full((8,), float(index))
+
+train(DataLoader(Subset(folders.Images(change), range(32)), batch_size=2, num_workers=1))
+"""
+    root = make_project(tmp_path / "project", train=text)
+    done = run(root, "train.py", environment={"PYTHONPATH": str(package.parent)})
+    assert (done.returncode, done.stdout) == (0, b"3968.0\n")
+    (worker,) = workers_of(done)
+    assert worker.described["packages"] == ["folders"]
+    times = worker.texts()
+    assert times["time.sleep(0.002)"]["wall"] > 1.9
+    assert times["time.sleep(0.001)"]["wall"] > 0.9
+
+
+def test_epochs_that_start_new_workers_do_not_fill_the_folder(tmp_path: Path) -> None:
+    text = f"""
+import torch
+from torch.utils.data import DataLoader
+{LOOP}
+train(DataLoader(torch.ones(6, 8), batch_size=1, num_workers=1), epochs=36)
+"""
+    done = run(make_project(tmp_path / "project", train=text), "train.py")
+    assert (done.returncode, done.stdout) == (0, b"1728.0\n")
+    assert len(workers_of(done)) == 32
