@@ -104,6 +104,13 @@ def test_every_replay_counts(builder: CaptureBuilder, tmp_path: Path) -> None:
     assert gpu_us(joined(builder, tmp_path)) == {1: 5, MATMUL: 20, RELU: 40, COPY: 60}
 
 
+def test_a_copy_may_be_replayed_by_a_kernel(builder: CaptureBuilder, tmp_path: Path) -> None:
+    builder.trace.events.clear()
+    capture_in(builder.trace)
+    replay_in(builder.trace, 300, 10, "gemm", "relu", "copy_kernel")
+    assert gpu_us(joined(builder, tmp_path)) == {1: 5, MATMUL: 10, RELU: 20, COPY: 30}
+
+
 @pytest.mark.parametrize(
     "work",
     [("gemm", "splitKreduce", "relu", WORK[2]), ("gemm", WORK[2], "relu"), ("gemm", "relu")],

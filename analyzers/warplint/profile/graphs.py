@@ -3,7 +3,8 @@
 A replay is one host call, whose kernels all carry its correlation. On one stream they run in the order in
 which they were captured, so the n-th piece of work of a replay is the n-th launch within the capture. That is
 taken to hold where the capture has as many launches as the replay has pieces of work, each of the same kind
-(kernel, copy, fill), and waits for no other stream; else all stays on the line that replays.
+(kernel, copy, fill), and waits for no other stream; else all stays on the line that replays. A graph may carry
+out a copy or fill within the device's memory by a kernel, as it does on an H200.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class ReplayedLines:
 
     def _take(self, launches: list[CapturedLaunch] | None, work: list[int]) -> None:
         kinds = [self._trace.work.kind[each] for each in work]
-        if launches is None or [launch.kind for launch in launches] != kinds:
+        if launches is None or not _match([launch.kind for launch in launches], kinds):
             self.unknown += 1
             return
         for each, launch in zip(work, launches, strict=True):
@@ -108,6 +109,12 @@ class ReplayedLines:
                 started[correlation].append(index)
         for correlation, members in started.items():
             yield graph_launches[correlation], sorted(members, key=lambda index: work.start[index])
+
+
+def _match(captured: Sequence[int], replayed: Sequence[int]) -> bool:
+    return len(captured) == len(replayed) and all(
+        kind in (launched, WorkKind.KERNEL) for launched, kind in zip(captured, replayed, strict=True)
+    )
 
 
 def _work_kind(name: str) -> WorkKind | None:
