@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from building import AUTOGRAD, MAIN, CaptureBuilder, TraceBuilder
 
+from warplint.capture.layout import RawWriter, Record, raw_name
 from warplint.profile.groups import JITTER, LONG_US, MANY_PER_SECOND, SHORT_US, behaviour, overlapping
 from warplint.profile.imported import by_rank, import_traces
 from warplint.profile.join import join
@@ -120,6 +121,48 @@ def test_paths_that_two_trees_share_have_the_tree_before_them(tmp_path: Path) ->
     made.trace.kernel(5, 6, 16, 1)
     expected = {"Generator", "Generator.main.0", "Discriminator", "Discriminator.main.0", "head"}
     assert set(by_path(made.write(tmp_path / "capture"))) == expected
+
+
+def test_windows_know_a_layer_by_what_it_is(tmp_path: Path) -> None:
+    """Each window numbers trees and layers as it meets them."""
+    folder = tmp_path / "capture"
+    made = builder()
+    made.write(folder)
+    raw = folder / raw_name(0, 1)
+    raw.unlink()
+    writer = RawWriter(raw)
+    made.write_head(writer)
+    numbers = {1: ((2, 1), (3, 2)), 2: ((3, 2), (2, 1))}
+    for window, ((net, net_root), (loss, loss_root)) in numbers.items():
+        made.layers = [
+            layer(net, "Net", "Net", root=net_root, input=f"{window}x8"),
+            layer(loss, "Loss", "Loss", root=loss_root, input="4x8"),
+        ]
+        made.window = (1000 * window, 1000 * window + 1000)
+        made.steps = [1000 * window + at for at in (0, 300, 600, 900)]
+        start = 1000 * window
+        made.layer_calls[MAIN] = [(start + 10, net), (start + 30, 0), (start + 40, loss), (start + 45, 0)]
+        made.lines[MAIN] = [(start, 1)]
+        made.write_window(writer, folder, window)
+    writer.write_json(Record.END, {"t_ns": 0, "reason": "exit"})
+    writer.close()
+    found = by_path(folder)
+    assert set(found) == {"Net", "Loss"}
+    assert (found["Net"].calls, found["Net"].cpu_us, found["Loss"].cpu_us) == (2, 40, 10)
+    assert found["Net"].description == "Net batch=1 varies"
+    assert found["Loss"].description == "Loss batch=4"
+
+
+def test_two_models_of_one_class_are_numbered(tmp_path: Path) -> None:
+    made = builder()
+    made.layers = [
+        layer(2, "Net", "Net"),
+        layer(3, "Net", "Net", root=2),
+        layer(4, "a"),
+        layer(5, "a", root=2),
+    ]
+    made.layer_calls[MAIN] = [(10, 2), (12, 4), (14, 0), (16, 0), (20, 3), (22, 5), (24, 0), (28, 0)]
+    assert set(by_path(made.write(tmp_path / "capture"))) == {"Net", "Net.a", "Net#2", "Net#2.a"}
 
 
 def test_layers_that_capture_did_not_name_are_others(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import bisect
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from warplint.profile.charge import Phase
 from warplint.profile.named_costs import LayerCost
@@ -20,6 +20,10 @@ OTHERS = "others"
 OUTSIDE = 0
 """The number of no layer."""
 
+Named = tuple[str, RawLayer]
+"""A layer as windows know it alike: its tree, and the rest without what numbers and calls of a window
+have."""
+
 
 @dataclass(slots=True)
 class LayerTally:
@@ -30,8 +34,13 @@ class LayerTally:
     forward_ns: int = 0
     backward_ns: int = 0
     cpu_ns: int = 0
+    inputs: set[str] = field(default_factory=set)
+    """Of the first call in each window."""
+    varies: bool = False
 
     def add(self, other: LayerTally) -> None:
+        self.inputs |= other.inputs
+        self.varies |= other.varies
         self.calls += other.calls
         self.launches += other.launches
         self.forward_ns += other.forward_ns
@@ -78,11 +87,19 @@ class LayerTimeline:
 
     def __init__(self, window: RawWindow) -> None:
         self.names = window.layers
+        self._trees = _trees(list(window.layers.values()))
         self.threads = {thread: ThreadLayers(events) for thread, events in window.layer_calls.items()}
 
     def at(self, thread: int, t_ns: int) -> int:
         found = self.threads.get(thread)
         return OUTSIDE if found is None else found.at(t_ns)
+
+    def named(self, number: int) -> Named | None:
+        """What a layer is; None where capture had no name left for it."""
+        layer = self.names.get(number)
+        if layer is None:
+            return None
+        return self._trees[layer.root], replace(layer, root=0, input="", varies=False)
 
     def tally(self, begin_ns: int, end_ns: int) -> LayersTally:
         """Calls and host time of every layer within the range."""
@@ -94,8 +111,11 @@ class LayerTimeline:
             for start, end, layer in thread.spans(begin_ns, end_ns):
                 tallies[layer].cpu_ns += end - start
         found = LayersTally()
-        for layer, tally in tallies.items():
-            found.of(self.names.get(layer)).add(tally)
+        for number, tally in tallies.items():
+            known = self.names.get(number)
+            if known is not None:
+                tally.inputs, tally.varies = {known.input}, known.varies
+            found.of(self.named(number)).add(tally)
         return found
 
 
@@ -103,16 +123,16 @@ class LayerTimeline:
 class LayersTally:
     """By what the layers are; None for those beyond the bound of capture."""
 
-    layers: dict[RawLayer | None, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
+    layers: dict[Named | None, LayerTally] = field(default_factory=lambda: defaultdict(LayerTally))
 
-    def of(self, layer: RawLayer | None) -> LayerTally:
+    def of(self, layer: Named | None) -> LayerTally:
         return self.layers[layer]
 
     def add(self, other: LayersTally) -> None:
         for layer, tally in other.layers.items():
             self.layers[layer].add(tally)
 
-    def launched(self, layer: RawLayer | None, phase: Phase, gpu_ns: int) -> None:
+    def launched(self, layer: Named | None, phase: Phase, gpu_ns: int) -> None:
         """Add a piece of GPU work."""
         tally = self.layers[layer]
         if phase is Phase.BACKWARD:
@@ -125,9 +145,13 @@ class LayersTally:
         paths = _paths([layer for layer in self.layers if layer is not None])
         order = sorted(
             (layer for layer in self.layers if layer is not None),
-            key=lambda layer: (*(-part for part in self.layers[layer].order), paths[layer], describe(layer)),
+            key=lambda layer: (
+                *(-part for part in self.layers[layer].order),
+                paths[layer],
+                describe(layer[1]),
+            ),
         )
-        kept = [_cost(layer, paths[layer], self.layers[layer], root) for layer in order[:MOST_LAYERS]]
+        kept = [_cost(layer[1], paths[layer], self.layers[layer], root) for layer in order[:MOST_LAYERS]]
         rest = LayerTally()
         for other in [None, *order[MOST_LAYERS:]]:
             if other in self.layers:
@@ -152,25 +176,35 @@ def describe(layer: RawLayer) -> str:
     return " ".join(words)
 
 
-def _paths(layers: list[RawLayer]) -> dict[RawLayer, str]:
-    """The paths, with the tree's class before those that several trees have."""
+def _trees(layers: list[RawLayer]) -> dict[int, str]:
+    """The number of a tree to what it is called: the class of its top, numbered where there are several."""
     tops = {layer.root: layer.class_name for layer in layers if layer.path == layer.class_name}
-    roots: Mapping[str, set[int]] = defaultdict(set)
-    for layer in layers:
-        roots[layer.path].add(layer.root)
-    alike = Counter(tops.values())
+    alike: Counter[str] = Counter()
+    names = {}
+    for root in sorted({layer.root for layer in layers}):
+        top = tops.get(root, "")
+        alike[top] += 1
+        names[root] = top if alike[top] == 1 else f"{top}#{alike[top]}"
+    return names
+
+
+def _paths(layers: list[Named]) -> dict[Named, str]:
+    """The paths, with the tree before those that several trees have."""
+    trees: Mapping[str, set[str]] = defaultdict(set)
+    for tree, layer in layers:
+        trees[layer.path].add(tree)
     found = {}
-    for layer in layers:
-        top = tops.get(layer.root, "")
-        tree = f"{top}#{layer.root}" if alike[top] > 1 or not top else top
-        if len(roots[layer.path]) == 1:
-            found[layer] = layer.path
+    for tree, layer in layers:
+        if len(trees[layer.path]) == 1:
+            found[tree, layer] = layer.path
         else:
-            found[layer] = tree if layer.path == layer.class_name else f"{tree}.{layer.path}"
+            found[tree, layer] = tree if layer.path == layer.class_name else f"{tree}.{layer.path}"
     return found
 
 
 def _cost(layer: RawLayer, path: str, tally: LayerTally, root: str) -> LayerCost:
+    varies = tally.varies or len(tally.inputs) > 1
+    layer = replace(layer, input=min(tally.inputs, default=""), varies=varies)
     return LayerCost(
         path=path,
         class_name=layer.class_name,

@@ -115,7 +115,7 @@ class _Naming:
             number, phase = self._layer(layers, calls.thread[each.call], each.time)
             if number == OUTSIDE:
                 continue
-            layer = layers.names.get(number)
+            layer = layers.named(number)
             tally.launched(layer, phase, work.end[each.work] - work.start[each.work])
             if work.kind[each.work] == WorkKind.KERNEL and each.call not in launched:
                 launched.add(each.call)
