@@ -83,6 +83,11 @@ def test_the_device_is_named_as_far_as_the_trace_does(name: str, device: str, tm
     assert imported(name, tmp_path).totals.device == device
 
 
+def test_the_rank_is_said_where_the_trace_says_it(tmp_path: Path) -> None:
+    assert "rank 34 of 300" in imported("hta/cpu_only.json.gz", tmp_path).notes[0]
+    assert "rank" not in imported("hta/backward_thread.json", tmp_path).notes[0]
+
+
 def test_waits_of_hip_count(tmp_path: Path) -> None:
     assert imported("tracelens/amd_graph.json.gz", tmp_path).totals.waits == 1
 

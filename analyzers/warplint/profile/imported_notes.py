@@ -45,7 +45,7 @@ class RankFile:
 
 def reading(path: Path, trace: Trace) -> list[str]:
     """What was read, and what of it could not be."""
-    said = [f"imported from {path.name}; what the profiler cost the program is not known"]
+    said = [f"imported from {path.name}{_of_ranks(trace)}; what the profiler cost the program is not known"]
     if trace.cut is not None:
         said.append(
             f"the trace is not whole: {trace.cut.reason}, {where(path, trace.cut)}; "
@@ -57,6 +57,12 @@ def reading(path: Path, trace: Trace) -> list[str]:
     if trace.header_damage:
         said.append(trace.header_damage)
     return said
+
+
+def _of_ranks(trace: Trace) -> str:
+    info = trace.header.get("distributedInfo")
+    rank, world = (info.get("rank"), info.get("world_size")) if isinstance(info, dict) else (None, None)
+    return f", rank {rank} of {world}" if isinstance(rank, int) and isinstance(world, int) else ""
 
 
 def where(path: Path, damage: Damage) -> str:
