@@ -4,8 +4,8 @@
     python kernel_lines.py graph CAPTURE EAGER_CAPTURE PROGRAM
 
 ``compiled``: Inductor names a kernel after the operators fused in it. Each of ``OPERATORS`` stands on one
-line of the program, which must be among the kernel's. ``graph``: replayed kernels must stand on their lines as
-as where the same lines run without a graph. Prints one JSON object.
+line of the program, which must be among the kernel's. ``graph``: replayed kernels must stand on their lines
+as often as where the same lines run without a graph. Prints one JSON object.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A replay is one host call, whose kernels all carry its correlation. On one stream they run in the order in
 which they were captured, so the n-th piece of work of a replay is the n-th launch within the capture. That is
 taken to hold where the capture has as many launches as the replay has pieces of work, each of the same kind
-(kernel, copy, fill), and waits for no other stream; else all stays on the line that replays. A graph may carry
-out a copy or fill within the device's memory by a kernel, as it does on an H200.
+(kernel, copy, fill), and waits for no other stream; else all stays on the line that replays. A graph may do
+a copy or fill within the device's memory by a kernel, as it does on an H200.
 """
 
 from __future__ import annotations
