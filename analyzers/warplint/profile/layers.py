@@ -87,7 +87,11 @@ class LayerTimeline:
 
     def __init__(self, window: RawWindow) -> None:
         self.names = window.layers
-        self._trees = _trees(list(window.layers.values()))
+        trees = _trees(list(window.layers.values()))
+        self._named = {
+            number: (trees[layer.root], replace(layer, root=0, input="", varies=False))
+            for number, layer in window.layers.items()
+        }
         self.threads = {thread: ThreadLayers(events) for thread, events in window.layer_calls.items()}
 
     def at(self, thread: int, t_ns: int) -> int:
@@ -96,10 +100,7 @@ class LayerTimeline:
 
     def named(self, number: int) -> Named | None:
         """What a layer is; None where capture had no name left for it."""
-        layer = self.names.get(number)
-        if layer is None:
-            return None
-        return self._trees[layer.root], replace(layer, root=0, input="", varies=False)
+        return self._named.get(number)
 
     def tally(self, begin_ns: int, end_ns: int) -> LayersTally:
         """Calls and host time of every layer within the range."""
