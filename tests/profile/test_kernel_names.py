@@ -80,6 +80,8 @@ NAMES = [
         "Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs…",
         "bf16",
     ),
+    ("nvjet_sm90_tst_128x256_64x4_1x2_h_bz_coopA_TNT", "nvjet_sm90_tst…", "bf16"),
+    ("nvjet_sm90_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", "nvjet_sm90_hsh…", "fp16"),
     ("triton_poi_fused_add_cos_sin_3", "triton_poi_fused_add_cos_sin", ""),
     (
         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",

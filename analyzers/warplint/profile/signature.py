@@ -69,8 +69,8 @@ UNTOLD = frozenset(
 """Template arguments that say how, not what."""
 
 DTYPES = (
-    (r"[Bb][Ff](loat)?16|_BBS_", "bf16"),
-    (r"Half|(?<![a-z])half|fp16|(?<![a-z0-9])f16|_HHS_", "fp16"),
+    (r"[Bb][Ff](loat)?16|_BBS_|nvjet_(sm\d+_)?tst_", "bf16"),
+    (r"nvjet_(sm\d+_)?hsh_|Half|(?<![a-z])half|fp16|(?<![a-z0-9])f16|_HHS_", "fp16"),
     (r"float8|e4m3|e5m2|fp8", "fp8"),
     (r"(?<![a-z])float(?![a-z0-9])|fp32|f32|(?<![a-z])sgemm|scudnn", "fp32"),
     (r"(?<![a-z])double(?![a-z0-9])|fp64|f64|(?<![a-z])dgemm", "fp64"),
