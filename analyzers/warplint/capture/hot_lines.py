@@ -20,6 +20,8 @@ Place = tuple[int, int]
 
 FAST_NS = 3_000
 """A line followed this soon by the next called nothing of torch's: the least operator takes longer."""
+FAST_TRACED_NS = 10_000
+"""The same through ``sys.settrace``, which takes longer to tell that a function returns."""
 BUDGET = 10_000
 """Events of fast lines that a code object may make between two looks, a tenth of a second apart: at a quarter
 of a microsecond each, they take a fortieth of the time."""
@@ -28,6 +30,8 @@ LEAST_EVENTS = 100
 SLOW_SHARE = 0.05
 """A line counts as one that calls operators when this part of its events was not fast: a fast line is
 interrupted now and then."""
+RARE, RARELY_SLOW_SHARE = 20, 0.5
+"""Of so few events one in two may have been interrupted."""
 LOOKED_AT = 30_000
 """Events counted at a look, which take ten milliseconds: of more only the last, as a sample of all."""
 PLACES_NAMED = 3
@@ -42,21 +46,23 @@ class HotLines:
     """Code objects that are entered so often that not even their returns are followed."""
     plain: dict[int, int] = field(default_factory=dict)
     """Code objects with hot lines of which no line was slow, and the line that ran most often."""
+    fast_ns: int = FAST_NS
+    _hottest: dict[int, int] = field(default_factory=dict)
     _all: _Counted = field(default_factory=lambda: _Counted(Counter(), Counter()))
     """All events so far."""
 
     def look(self, events: array[int]) -> bool:
         """Learn from a thread's flat ``t_ns, code, line`` triples; True when something new is hot."""
-        self._all.add(events)
-        for code in [code for code in self.plain if self._has_slow_line(code)]:
-            del self.plain[code]
+        self._all.add(events, self.fast_ns)
+        self._judge()
         total = len(events) // 3
         if total <= BUDGET:
             return False
         sample = _Counted(Counter(), Counter())
-        sample.add(events[-3 * LOOKED_AT :])
+        sample.add(events[-3 * LOOKED_AT :], self.fast_ns)
         found = self._over_budget(sample, scale=total / min(total, LOOKED_AT))
         self.lines |= found
+        self._judge()
         return bool(found)
 
     def _over_budget(self, sample: _Counted, scale: float) -> set[Place]:
@@ -69,17 +75,15 @@ class HotLines:
             new = {place for place in hot if not sample.is_slow(place)} - self.lines
             if new:
                 found |= new
-                self._judge(code, max(new, key=lambda place: often[place])[1], self.lines | new)
+                self._hottest[code] = max(new, key=lambda place: often[place])[1]
         return found
 
-    def _judge(self, code: int, hottest: int, hot: set[Place]) -> None:
-        if not self._has_slow_line(code):
-            self.plain[code] = hottest
-        if all(place in hot for place in self._all.events if place[0] == code):
-            self.codes.add(code)
-
-    def _has_slow_line(self, code: int) -> bool:
-        return any(self._all.is_slow(place) for place in self._all.slow if place[0] == code)
+    def _judge(self) -> None:
+        slow = {place[0] for place in self._all.slow if self._all.is_slow(place)}
+        self.plain = {code: line for code, line in self._hottest.items() if code not in slow}
+        for code in self._hottest.keys() - self.codes:
+            if all(place in self.lines for place in self._all.events if place[0] == code):
+                self.codes.add(code)
 
     def describe(self, codes: dict[int, CodeType]) -> str:
         """The lines, named for people."""
@@ -98,13 +102,13 @@ class _Counted:
     events: Counter[Place]
     slow: Counter[Place]
 
-    def add(self, events: array[int]) -> None:
+    def add(self, events: array[int], fast_ns: int) -> None:
         times, places = events[::3], list(zip(events[1::3], events[2::3], strict=True))
         self.events.update(places[:-1])
         self.slow.update(
             place
             for place, before, after in zip(places, times, times[1:], strict=False)
-            if after - before >= FAST_NS
+            if after - before >= fast_ns
         )
 
     def fast_by_code(self) -> Counter[int]:
@@ -114,7 +118,8 @@ class _Counted:
         return fast
 
     def is_slow(self, place: Place) -> bool:
-        return self.slow[place] > SLOW_SHARE * self.events[place]
+        count = self.events[place]
+        return self.slow[place] > count * (SLOW_SHARE if count > RARE else RARELY_SLOW_SHARE)
 
 
 def _spans(lines: Iterable[int]) -> list[str]:

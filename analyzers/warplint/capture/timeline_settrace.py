@@ -21,6 +21,9 @@ from warplint.capture.user_code import UserCode
 
 RESUMABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
+PASSES = 2
+"""A function is followed to its end so often before its lines may be muted: one may call an operator."""
+
 TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
@@ -35,8 +38,8 @@ class SettraceTimeline:
         self._trace: TraceFunction | None = None
         self._trace_frame: TraceFunction | None = None
         self._hot = HotLines()
-        self._passed: set[int] = set()
-        """Code objects of which a frame was followed to its end."""
+        self._passes: dict[int, int] = {}
+        """How many frames of each code object were followed to their end."""
         self._lost = False
         self._pending: tuple[Callable[[], None], int, set[int]] | None = None
         self.watched: tuple[CodeType, Callable[[FrameType], TraceFunction]] | None = None
@@ -122,7 +125,7 @@ class SettraceTimeline:
                 learn(code)
             resumes = code.co_flags & RESUMABLE
             hottest = self._hot.plain.get(id(code))
-            if hottest is not None and id(code) in self._passed and not resumes:
+            if hottest is not None and self._passes.get(id(code), 0) >= PASSES and not resumes:
                 local.extend((now(), id(code), hottest))
                 frame.f_trace_lines = False
             elif resumes:
@@ -136,7 +139,8 @@ class SettraceTimeline:
                 if self._pending is not None:
                     self._run_pending()
             elif event == "return":
-                self._passed.add(id(frame.f_code))
+                passed = id(frame.f_code)
+                self._passes[passed] = self._passes.get(passed, 0) + 1
                 note(frame.f_back)
             return on_event if self._trace is not None else None
 

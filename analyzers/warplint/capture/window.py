@@ -14,7 +14,7 @@ from typing import Any
 
 from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
-from warplint.capture.hot_lines import HotLines
+from warplint.capture.hot_lines import FAST_NS, FAST_TRACED_NS, HotLines
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
 from warplint.capture.layers import LayerCalls
 from warplint.capture.layout import MANIFEST, Record, trace_name
@@ -69,7 +69,8 @@ class Window:
         self._native_thread = 0
         self._deadline_ns = 0
         self._asked = False
-        self._hot = HotLines()
+        traced = native_method() is Method.SETTRACE
+        self._hot = HotLines(fast_ns=FAST_TRACED_NS if traced else FAST_NS)
         self.steps_left = steps + LEAD_IN_STEPS
 
     def open(self, step: int, kind: StepKind, reason: str) -> None:
