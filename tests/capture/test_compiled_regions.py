@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ def other(x):
     return twice.tanh()
 
 
-@torch.compile
+@torch.compile(backend="eager")
 def broken(x):
     y = x + 1
     torch._dynamo.graph_break()
@@ -55,14 +56,15 @@ def broken(x):
 
 losses = []
 for step in range(7):
-    x = torch.ones(4 if step < 5 else 8, 16)
+    x = torch.ones(4, 16)
     x = twin(x) + other(x)
     loss = layer(x).sum()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     losses.append(loss.item())
-broken(torch.ones(3))
+for rows in (3, 3, 5):
+    broken(torch.ones(rows))
 print(losses)
 """
 LAYER, TWIN, OTHER, BROKEN = (COMPILED.split("\n").index(f"def {name}(x):") + 1 for name in (
@@ -115,9 +117,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Compilation]
     for text in (COMPILED, EDITED):
         (root / "train.py").write_text(text, encoding="utf-8")
         done = run(root, *QUICKLY, "train.py", environment=environment)
-        assert (done.returncode, done.stderr) == (0, plain.stderr)
+        assert (done.returncode, unstamped(done.stderr)) == (0, unstamped(plain.stderr))
         found.append(Compilation.read(done.captures[-1], done.stdout))
     yield [*found, Compilation([], {}, [], plain.stdout)]
+
+
+def unstamped(log: bytes) -> list[bytes]:
+    """The lines of torch's log without time and process."""
+    return [re.sub(rb"^([A-Z])\d{4} \S+ \d+ ", rb"\1 ", line) for line in log.splitlines()]
 
 
 def lines_by_kernel(graphs: list[Kernels], contains: str) -> list[list[int]]:
@@ -130,7 +137,7 @@ def test_a_programs_results_stay_the_same(runs: list[Compilation]) -> None:
 
 
 def test_kernels_of_a_forward_graph_name_their_lines(runs: list[Compilation]) -> None:
-    (forward,) = [graph for graph in runs[0].graphs if any("cos" in name for name, _ in graph)][:1]
+    forward = next(graph for graph in runs[0].graphs if any("cos" in name for name, _ in graph))
     assert forward[0] == ("extern_kernels.mm", [LAYER + 1])
     ((name, lines),) = forward[1:]
     assert name.startswith("cpp_fused")
@@ -148,7 +155,7 @@ def test_kernels_of_a_backward_graph_name_forward_lines(runs: list[Compilation])
 def test_functions_of_the_same_operators_are_told_apart(runs: list[Compilation]) -> None:
     """Torch's cache would give one the graph of the other, lines and all."""
     found = lines_by_kernel(runs[0].graphs, "tanh")
-    assert sorted(map(tuple, found)) == [(TWIN + 1, TWIN + 2)] * 2 + [(OTHER + 1, OTHER + 3)] * 2
+    assert sorted(map(tuple, found)) == [(TWIN + 1, TWIN + 2), (OTHER + 1, OTHER + 3)]
 
 
 def test_lines_follow_an_edit_though_torch_has_the_graphs_cached(runs: list[Compilation]) -> None:
@@ -159,17 +166,16 @@ def test_lines_follow_an_edit_though_torch_has_the_graphs_cached(runs: list[Comp
 
 def test_graph_breaks_have_line_and_reason(runs: list[Compilation]) -> None:
     (found,) = runs[0].events["graph_breaks"]
-    assert (Path(found["file"]).name, found["line"], found["count"]) == ("train.py", BROKEN + 2, 1)
+    assert (Path(found["file"]).name, found["line"]) == ("train.py", BROKEN + 2)
+    assert found["count"] == 2, "compiled for three rows, and once more for five"
     assert "graph_break" in found["reason"]
 
 
 def test_recompilations_have_the_guard_that_failed(runs: list[Compilation]) -> None:
-    """The number of rows changes once: each of the three functions is compiled once more."""
-    found = {each["line"]: each for each in runs[0].events["recompilations"]}
-    assert set(found) == {LAYER - 1, TWIN - 1, OTHER - 1}
-    for each in found.values():
-        assert each["count"] == 1
-        assert "expected 4, actual 8" in each["reason"]
+    """The function is compiled once more for another number of rows, and so is its part after the break."""
+    found = runs[0].events["recompilations"]
+    assert [(each["line"], each["count"]) for each in found] == [(BROKEN - 1, 1), (BROKEN + 2, 1)]
+    assert all("expected 3, actual 5" in each["reason"] for each in found)
 
 
 def test_nothing_is_lost_without_a_word(runs: list[Compilation]) -> None:

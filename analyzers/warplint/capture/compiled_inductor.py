@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from warplint.capture.compiled_code import OPERATOR, launches, stacks_of_definitions
 from warplint.capture.late_imports import Guard, LateImports
 
 BASIC = 2
@@ -28,8 +28,6 @@ MAX_GRAPHS = 2_000
 """A program that compiles more recompiles without end; a graph of 100 kernels takes some 50 kB."""
 KEYLESS = "trace"
 """The settings that torch before 2.13 leaves out of the cache's key, by their prefix."""
-
-_HANDLE = re.compile(r"\[Provenance debug handles\] (\S+:\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +38,25 @@ class CompiledGraph:
     """As in the profiler's ``## Call CompiledFxGraph <key> ##``; None where the graph could not be cached."""
     stacks: str | None
     """JSON: ``kernel:number`` to formatted stacks, one for each graph node in it; None when it kept none."""
-    handles: tuple[str, ...]
-    """The ``kernel:number`` of each launch in the order of the generated code."""
+    code: str
+    """What Inductor generated."""
+    listing: str
+    """The nodes of the graph it was generated from."""
 
     def kernels(self) -> list[tuple[str, list[str]]]:
-        """Name and stacks of each kernel, in launch order. Raises ValueError or AttributeError."""
-        stacks: dict[str, list[str]] = json.loads(self.stacks or "{}")
+        """Name and stacks of each launch, in order. Raises ValueError or AttributeError."""
         # Backward graphs are compiled late, and those of earlier ones are still among theirs.
-        return [(handle.rpartition(":")[0], stacks[handle]) for handle in self.handles if handle in stacks]
+        stacks: dict[str, list[str]] = json.loads(self.stacks or "{}")
+        defined = stacks_of_definitions(self.code, self.listing)
+        found, last = [], list[str]()
+        for name, handle in launches(self.code):
+            if handle is None:
+                # Operators after a kernel without provenance finish its work.
+                last = last if name.startswith(OPERATOR) else defined.get(name, [])
+                found.append((name, last))
+            elif handle in stacks:
+                found.append((name, stacks[handle]))
+        return found
 
 
 class Inductor:
@@ -131,12 +140,14 @@ class Inductor:
             return
         key = getattr(graph, "_fx_graph_cache_key", None)
         stacks = getattr(graph, "inductor_provenance_stack_traces_str", None)
-        code = getattr(graph, "source_code", None)
-        handles = _HANDLE.findall(code) if isinstance(code, str) else []
+        code, listing = (
+            getattr(graph, name, None) for name in ("source_code", "inductor_post_grad_graph_str")
+        )
         self._graphs.append(
             CompiledGraph(
                 key if isinstance(key, str) else None,
                 stacks if isinstance(stacks, str) else None,
-                tuple(handles),
+                code if isinstance(code, str) else "",
+                listing if isinstance(listing, str) else "",
             )
         )
