@@ -70,7 +70,7 @@ class MonitoringTimeline:
         if not holds_tool(self._tool):
             self.stop()
             self._buffers.forget_lines()
-            return "the program freed the tool id of sys.monitoring through which they were"
+            return "the program freed the tool id of sys.monitoring that they are followed under"
         self._follow_hot_lines_once()
         return None
 

@@ -40,7 +40,8 @@ class SettraceTimeline:
         self._hot = HotLines()
         self._passes: dict[int, int] = {}
         """How many frames of each code object were followed to their end."""
-        self._lost = False
+        self._told = False
+        """Whether it was told that another tool traces the program. Lines come back when that ends."""
         self._pending: tuple[Callable[[], None], int, set[int]] | None = None
         self.watched: tuple[CodeType, Callable[[FrameType], TraceFunction]] | None = None
         """A function that someone else follows, and what gives the trace function for a frame of it."""
@@ -81,7 +82,7 @@ class SettraceTimeline:
         self._hot = hot
 
     def step_ended(self) -> str | None:
-        if self._trace is None or self._lost:
+        if self._trace is None:
             return None
         found = sys.gettrace()
         if found is self._trace:
@@ -91,8 +92,8 @@ class SettraceTimeline:
             # A debugger was here, or the stack overflowed in our trace function, which Python then drops.
             self._trace_stack()
             return None
-        self._lost = True
-        return "a debugger or coverage tool of the program's traces it by now"
+        told, self._told = self._told, True
+        return None if told else "a debugger or coverage tool of the program's traced it"
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
         self._pending = (callback, thread, {id(place) for place in places})

@@ -188,7 +188,9 @@ class Window:
         lost = self._timeline.step_ended() if self._timeline is not None else None
         if lost is not None:
             self._around.recorder.note(
-                WARNING, "timeline-lost", f"window {self._number}: lines are not followed to its end: {lost}"
+                WARNING,
+                "timeline-lost",
+                f"window {self._number}: lines were not followed all the time: {lost}",
             )
 
     def on_its_thread(self) -> bool:
