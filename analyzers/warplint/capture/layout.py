@@ -77,27 +77,27 @@ class Record(enum.IntEnum):
     STEP_BUCKETS = 11
     """int64 sextuples ``(index, steps, t_ns, shortest_ns, median_ns, longest_ns)``: the last of so many steps
     was ``index`` and ended at ``t_ns``; what they took. In place of STEPS where a run is long."""
+    WORKER = 12
+    """JSON, first in a worker's file: which loader worker it is of. Keys in ``docs/capture-format.md``."""
+    FETCH = 13
+    """JSON: one followed fetch of a loader worker, with the time of its lines."""
     LAYER = 20
-    """JSON: what a layer of the program's model is, see ``docs/capture-format.md``. The last of an ``id`` in a
-    window counts; LAYER_CALLS may name it before."""
+    """JSON: what a layer of the program's model is, see ``docs/capture-format.md``. The last of an ``id`` in
+    a window counts; LAYER_CALLS may name it before."""
     LAYER_CALLS = 21
     """``thread (i64)`` then int64 pairs ``(t_ns, layer)``: a call of ``layer`` began on that native thread;
     layer 0: the innermost call ended."""
     COMPILED_GRAPH = 30
-    """JSON ``{"graph": str or null, "kernels": [[name, [[source, line], …]], …]}``: a compiled graph, with the
-    lines that each of its kernels comes from, in launch order."""
+    """JSON ``{"graph": str or null, "kernels": [[name, [[source, line], …]], …]}``: a compiled graph, with
+    the lines that each of its kernels comes from, in launch order."""
     COMPILATION = 31
     """JSON: the run's graph breaks and recompilations so far, the last counts: ``docs/capture-format.md``."""
     CUDA_GRAPH = 32
     """JSON: when a CUDA graph was captured, and by which trace: ``docs/capture-format.md``. The lines of one
     that was captured outside windows come before it."""
     CUDA_REPLAYS = 33
-    """JSON ``{"window": int, "replays": [[t_ns, graph], …]}``: which graph was replayed when in a window; 0 is
-    one of which nothing is known."""
-    WORKER = 12
-    """JSON, first in a worker's file: which loader worker it is of. Keys in ``docs/capture-format.md``."""
-    FETCH = 13
-    """JSON: one followed fetch of a loader worker, with the time of its lines."""
+    """JSON ``{"window": int, "replays": [[t_ns, graph], …]}``: which graph was replayed when in a window; 0
+    is one of which nothing is known."""
 
 
 @dataclass(slots=True)
@@ -116,7 +116,8 @@ class RunManifest:
     signal: int | None = None
     notes: list[str] = field(default_factory=list)
     imported: dict[str, int] = field(default_factory=dict)
-    """Of a capture made by ``warplint import``: the traces it came from, with their bytes; the first is shown."""
+    """Of a capture made by ``warplint import``: the traces it came from, with their bytes; the first is
+    shown."""
 
     def write(self, folder: Path) -> None:
         temporary = folder / (MANIFEST + ".part")

@@ -47,11 +47,11 @@ class Recorder:
     def steps(self, events: array[int]) -> None:
         self._write(lambda writer: writer.write_steps(events))
 
-    def source(self, identifier: int, path: str, digest: str, text: str) -> None:
-        self._write(lambda writer: writer.write_source(identifier, path, digest, text))
-
     def step_buckets(self, buckets: array[int]) -> None:
         self._write(lambda writer: writer.write_step_buckets(buckets))
+
+    def source(self, identifier: int, path: str, digest: str, text: str) -> None:
+        self._write(lambda writer: writer.write_source(identifier, path, digest, text))
 
     def close(self) -> None:
         with self._lock:

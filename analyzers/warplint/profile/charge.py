@@ -74,7 +74,7 @@ class Charger:
         return self._node_places[node]
 
     def origin(self, thread: int, t_ns: int) -> tuple[int, int]:
-        """Where in the forward pass the work began that a thread did at a time: its thread, and the time there.
+        """Where in the forward pass began what a thread did at a time: its thread, and the time there.
 
         Both as given, where it is no backward node's or nothing tells who made the node.
         """

@@ -28,7 +28,9 @@ def _what_ran(totals: Totals) -> str:
     where = totals.device if totals.on_gpu else "the CPU (no GPU work was captured)"
     if not totals.steps:
         return f"{milliseconds(totals.wall_us)} ms without a whole step on {where}"
-    steps = f"{counted(totals.steps, 'step')} of {milliseconds(totals.program_us / totals.steps)} ms on {where}"
+    steps = (
+        f"{counted(totals.steps, 'step')} of {milliseconds(totals.program_us / totals.steps)} ms on {where}"
+    )
     if totals.capture_us < SLOWED * totals.program_us:
         return steps
     return f"{steps} ({milliseconds(totals.wall_us / totals.steps)} ms while captured)"
@@ -41,7 +43,9 @@ def _idle(profile: Profile) -> str:
         for cause, us in sorted(causes.items(), key=lambda item: -round(item[1]))
         if us >= SMALLEST_CAUSE * totals.program_us and cause is not IdleCause.CAPTURE
     )
-    return f"idle {_percent(totals, totals.gpu_idle_us - totals.capture_us)}" + (f" ({named})" if named else "")
+    return f"idle {_percent(totals, totals.gpu_idle_us - totals.capture_us)}" + (
+        f" ({named})" if named else ""
+    )
 
 
 def _causes(profile: Profile) -> dict[IdleCause, float]:
