@@ -12,6 +12,7 @@ from building import AUTOGRAD, MAIN, CaptureBuilder
 
 from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Phase, Verdict
+from warplint.profile.device_readings import DeviceReading, device_readings
 from warplint.profile.join import join
 from warplint.profile.loader_costs import Loader, LoaderLine
 from warplint.profile.model import Profile
@@ -492,3 +493,20 @@ def test_the_same_capture_gets_the_same_words(capture: CaptureBuilder, tmp_path:
     reading_back(capture, waits=True)
     profile = joined(capture, tmp_path)
     assert diagnose(profile) == diagnose(profile)
+
+
+def test_a_high_reading_is_said_to_hide_the_wait(capture: CaptureBuilder, tmp_path: Path) -> None:
+    waiting_for_data(capture, 300)
+    profile = joined(capture, tmp_path)
+    assert "GPU utilisation" not in diagnose(profile).run.sentence
+    profile.device_readings = [DeviceReading("nvml", 6, 0.98)]
+    verdict = diagnose(profile).run
+    assert verdict.bottleneck is Bottleneck.DATA
+    assert "GPU utilisation reads 98% here and hides this" in verdict.sentence
+
+
+def test_readings_are_means_of_what_was_read() -> None:
+    samples = [{"source": "nvml", "kernel_active_percent": percent} for percent in (33, 33, 48)]
+    assert device_readings([*samples, {"source": "nvml", "power_w": 100.0}]) == [
+        DeviceReading("nvml", 3, pytest.approx(0.38))
+    ]

@@ -17,6 +17,7 @@ from warplint.profile.charge import Charger
 from warplint.profile.clock import ClockError
 from warplint.profile.compilation import graph_breaks, recompilations
 from warplint.profile.compiled import CompiledLines
+from warplint.profile.device_readings import device_readings
 from warplint.profile.graphs import ReplayedLines
 from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
@@ -152,6 +153,7 @@ class _ProcessJoin:
             loader=loader.lines,
             loaders=loader.loaders,
             felt=whole.felt.waits(loader.dearest),
+            device_readings=device_readings(self.process.samples),
             fused=whole.fused.shares(),
             graph_breaks=graph_breaks(self.process.compilation.graph_breaks, self.manifest.root),
             recompilations=recompilations(self.process.compilation.recompilations, self.manifest.root),

@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass, field
 
 from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.device_readings import DeviceReading
 from warplint.profile.felt_costs import FeltWait
 from warplint.profile.fused import FusedShare
 from warplint.profile.loader_costs import Loader, LoaderLine
@@ -182,3 +183,4 @@ class Profile:
     loader: list[LoaderLine] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
     felt: list[FeltWait] = field(default_factory=list)
+    device_readings: list[DeviceReading] = field(default_factory=list)

@@ -100,6 +100,8 @@ class RawProcess:
     compilation: RawCompilation = field(default_factory=RawCompilation)
     graphs: list[RawCudaGraph] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """Of the device, in all windows."""
     ended: bool = False
     lost_bytes: int = 0
 
@@ -162,6 +164,8 @@ class _Assembly:
             self._process.sources[source.identifier] = source
         elif record is Record.LAYER_CALLS:
             self._add_layer_calls(*parse_layer_calls(payload))
+        elif record is Record.SAMPLES:
+            self._process.samples.extend(dict(sample) for sample in parse_json(payload))
         elif record in self._from_json:
             self._from_json[record](parse_json(payload))
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from warplint.profile.compilation import GraphBreak, Recompilation
+from warplint.profile.device_readings import DeviceReading
 from warplint.profile.felt_costs import FeltWait
 from warplint.profile.fused import FusedShare
 from warplint.profile.loader_costs import Loader, LoaderLine
@@ -31,6 +32,7 @@ SECTIONS: dict[str, type[Any]] = {
     "loader": LoaderLine,
     "loaders": Loader,
     "felt": FeltWait,
+    "device_readings": DeviceReading,
 }
 """Name of a section to the type of its records."""
 

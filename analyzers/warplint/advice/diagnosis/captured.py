@@ -40,6 +40,12 @@ class CapturedSteps:
         return limits_of(self.totals.device)
 
     @property
+    def utilization(self) -> float:
+        """GPU utilisation as the device's counter gave it; where none was read, what it is meant to count."""
+        readings = self.profile.device_readings
+        return readings[0].kernel_active_share if readings else self.share(self.totals.gpu_busy_us)
+
+    @property
     def is_priced(self) -> bool:
         """Whether what recording cost the steps is known, and taken off."""
         return any(each.step_before_ms and each.step_inside_ms for each in self.profile.windows)

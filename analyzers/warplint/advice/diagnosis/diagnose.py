@@ -169,12 +169,12 @@ def _named(steps: CapturedSteps, file: str, line: int) -> str:
 
 def _hidden(steps: CapturedSteps) -> str:
     """What a high figure of utilisation keeps from sight."""
-    busy = steps.share(steps.totals.gpu_busy_us)
-    if busy < THRESHOLDS.high_utilization:
+    reading = steps.utilization
+    if reading < THRESHOLDS.high_utilization:
         return ""
     return (
-        f" GPU utilisation reads {share(busy)} here and hides this: it counts the time in which anything at "
-        "all runs on the GPU."
+        f" GPU utilisation reads {share(reading)} here and hides this: it counts the time in which anything "
+        "at all runs on the GPU."
     )
 
 
@@ -183,6 +183,7 @@ def _figures(steps: CapturedSteps) -> tuple[Figure, ...]:
     return (
         Figure("step_us", steps.program_us / steps.steps),
         Figure("gpu_busy_share", steps.share(totals.gpu_busy_us)),
+        Figure("gpu_utilization", steps.utilization),
         Figure("capture_share", totals.capture_us / totals.wall_us if totals.wall_us else 0.0),
         Figure("unattributed_share", steps.share(totals.unattributed_us)),
     )
