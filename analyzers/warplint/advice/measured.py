@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warplint.advice.evidence import EVIDENCE, Evidence, Looked
-from warplint.advice.measured_limits import SEVERITY_BY_SHARE
+from warplint.advice.measured_limits import LEAST_SAID_US, SEVERITY_BY_SHARE
 from warplint.advice.places import Place, place_of
 from warplint.advice.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
@@ -180,7 +180,8 @@ def _measured(evidence: Evidence, captured: Captured, outcome: Outcome) -> Measu
 def cost_in_words(evidence: Evidence, captured: Captured) -> str:
     whole = short_duration(captured.step_us)
     of = f"a {whole} step" if captured.profile.totals.steps else f"the captured {whole}"
-    return f"{evidence.verb} {short_duration(evidence.cost_us)} of {of}: {', '.join(evidence.words)}"
+    amount = short_duration(evidence.cost_us) if evidence.cost_us >= LEAST_SAID_US else "nothing measurable"
+    return f"{evidence.verb} {amount} of {of}: {', '.join(evidence.words)}"
 
 
 def severity_of(share: float) -> Severity:

@@ -37,3 +37,6 @@ FEW_KERNELS = 20
 
 LEAST_RAN_SHARE = 0.01
 """Share that matrix products must have before a capture says what type they are in."""
+
+LEAST_SAID_US = 0.1
+"""A shorter time a step is none that the GPU's clock can tell."""

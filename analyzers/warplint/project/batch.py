@@ -7,7 +7,7 @@ import enum
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,8 @@ class Work:
     """How each file is treated; with ``unsafe``, fixes that may change behaviour count too.
 
     With ``cache``, what an earlier run found in an unchanged file is not looked for again. With ``timed``,
-    results say how long each rule took. Without ``packs``, rule packs are not imported.
+    results say how long each rule took. Without ``packs``, rule packs are not imported. ``measuring`` gives
+    what is reported in place of a file's findings, once a capture has been asked; nothing is kept then.
     """
 
     mode: Mode = Mode.CHECK
@@ -63,6 +64,7 @@ class Work:
     cache: bool = False
     timed: bool = False
     packs: bool = True
+    measuring: Callable[[Engine, Checked], tuple[Finding, ...]] | None = None
 
     @property
     def fixes(self) -> frozenset[Applicability]:
@@ -169,13 +171,15 @@ def _check_bytes(target: Target, data: bytes, work: Work) -> FileResult:
         salvaged = SourceText.salvage(data, path)
         place = len(data[: error.offset].decode("utf-8", "replace"))
         return _refused(UNPARSABLE, str(error), salvaged, place, target.config, work)
-    if _needs_no_engine(read):
+    if work.measuring is None and _needs_no_engine(read):
         return _kept(presented(read, FileResult(path, read.code)), target, data, work, {})
     engine = _engine(target.config, work.timed, work.packs)
     if work.mode is not Mode.CHECK:
         return _changed(engine, read, target, data, work)
     engine.rule_seconds.clear()
     checked = engine.report(read.code)
+    if work.measuring is not None:
+        return _result(engine, read, replace(checked, findings=work.measuring(engine, checked)))
     result = _result(engine, read, checked)
     if work.timed:
         spent = tuple(item for item in engine.rule_seconds.items() if engine.is_on(item[0]))

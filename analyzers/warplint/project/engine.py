@@ -192,9 +192,12 @@ class Engine:
         """Why newer captures than the last ``newest_profile`` could not be read."""
         return self._newest.passed_over
 
-    def costs(self, source: SourceText, profile: Profile | None = None) -> dict[int, PlacedCost]:
+    def costs(
+        self, source: SourceText, profile: Profile | None = None, root: Path | None = None
+    ) -> dict[int, PlacedCost]:
         """What a capture measured, by line of this text: the newest, or one that was opened before.
 
+        ``root`` is the folder that the program ran in the project of, where that is not the engine's own.
         Empty without a readable one.
         """
         from warplint.capture.layout import LayoutError
@@ -204,7 +207,7 @@ class Engine:
             profile = profile or self.newest_profile()
         except LayoutError:
             return {}
-        return place(profile, self._capture_name(source.path), source) if profile else {}
+        return place(profile, _capture_name(source.path, root or self.root), source) if profile else {}
 
     def _judge(self, analysis: Analysis) -> Checked:
         """Leave out what configuration and comments silence, and put in what could not be parsed."""
@@ -277,14 +280,11 @@ class Engine:
             for finding in findings
         )
 
-    def _capture_name(self, path: Path) -> str:
-        """A file as captures name it: from the root with forward slashes, or absolute outside it."""
-        absolute = path.absolute()
-        return (
-            absolute.relative_to(self.root).as_posix()
-            if absolute.is_relative_to(self.root)
-            else absolute.as_posix()
-        )
+
+def _capture_name(path: Path, root: Path) -> str:
+    """A file as captures name it: from the root with forward slashes, or absolute outside it."""
+    absolute = path.absolute()
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
 
 
 def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:

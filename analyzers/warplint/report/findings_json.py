@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from warplint.project.result import FileResult
 from warplint.report.style import Style
-from warplint.static.finding import Finding
+from warplint.static.finding import Finding, Measured
 
 SUMMARY = False
 
@@ -42,4 +42,15 @@ def _as_object(result: FileResult, finding: Finding) -> dict[str, object]:
         "confidence": finding.confidence.value,
         "hotness": finding.hotness.value,
         "fix": finding.fix.value,
+        **({} if finding.measured is None else {"measured": as_plain(finding.measured)}),
+    }
+
+
+def as_plain(measured: Measured) -> dict[str, object]:
+    """A capture's word on a finding, as JSON holds it (docs/measured.md)."""
+    return {
+        "outcome": measured.outcome.value,
+        "sentence": measured.sentence,
+        "cost_us": measured.cost_us,
+        "share": measured.share,
     }

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from warplint import __version__
 from warplint.project.catalogue import entry_of
 from warplint.project.result import FileResult
+from warplint.report.findings_json import as_plain
 from warplint.report.fingerprints import fingerprinted
 from warplint.report.rule_page import explanation, rule_page
 from warplint.report.style import Style
@@ -84,7 +85,11 @@ def _result(result: FileResult, finding: Finding, fingerprint: str, index: int) 
         "message": {"text": finding.message},
         "locations": [_location(result, finding.span)],
         "partialFingerprints": {"warplint/v1": fingerprint},
-        "properties": {"confidence": finding.confidence.value, "hotness": finding.hotness.value},
+        "properties": {
+            "confidence": finding.confidence.value,
+            "hotness": finding.hotness.value,
+            **({} if finding.measured is None else {"measured": as_plain(finding.measured)}),
+        },
     }
     if finding.related:
         found["relatedLocations"] = [

@@ -8,7 +8,7 @@ from warplint.project.result import FileResult
 from warplint.report.frame import frame
 from warplint.report.style import Style
 from warplint.report.summary import FAILING
-from warplint.static.finding import Applicability, Confidence, Finding, Hotness
+from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Outcome
 
 SUMMARY = True
 
@@ -35,6 +35,8 @@ def _lines(result: FileResult, finding: Finding, style: Style, unsafe_fixes: boo
     yield from frame(*result.excerpt(finding.span), style)
     for related in finding.related:
         yield f"{style.frame('note:')} {result.where(related.span.start)}: {related.message}"
+    if finding.measured is not None and finding.measured.outcome is Outcome.UNJUDGED:
+        yield f"{style.frame('note:')} {finding.measured.sentence}"
     if doubt := _doubt(finding):
         yield f"{style.frame('note:')} {doubt}"
     if finding.fix is not Applicability.NONE:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from warplint.project.result import FileResult
 from warplint.report.figures import counted
-from warplint.source.records import dataclass
-from warplint.static.finding import Applicability, Severity
+from warplint.source.records import dataclass, field
+from warplint.static.finding import Applicability, Outcome, Severity
 
 FAILING = frozenset({Severity.ERROR, Severity.WARNING})
 
@@ -23,6 +24,8 @@ class Tally:
     safe: int = 0
     unsafe: int = 0
     errors: int = 0
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    """What a capture said of findings, where one was asked."""
 
     def counting(self, results: Iterable[FileResult]) -> Iterator[FileResult]:
         """Pass results through and count them on the way."""
@@ -33,6 +36,8 @@ class Tally:
             self.errors += result.error is not None
             for finding in result.findings:
                 self.failing += finding.severity in FAILING
+                if finding.measured is not None:
+                    self.outcomes[finding.measured.outcome] += 1
                 self.safe += finding.fix is Applicability.SAFE
                 self.unsafe += finding.fix is Applicability.UNSAFE
             yield result
@@ -48,11 +53,25 @@ def summary(tally: Tally, changing: str, unsafe_fixes: bool) -> Iterator[str]:
         yield f"No findings in {counted(tally.files, 'file')}."
         return
     yield f"Found {counted(found, 'finding')}" + (f" ({tally.fixed} {changing})." if changing else ".")
+    if tally.outcomes:
+        yield f"Measured: {', '.join(_counts(tally.outcomes))}."
     offered = tally.safe + (tally.unsafe if unsafe_fixes else 0)
     if offered and not changing:
         yield f"[*] {offered} fixable with `{'--fix --unsafe-fixes' if unsafe_fixes else '--fix'}`."
     if tally.unsafe and not unsafe_fixes:
         yield f"{counted(tally.unsafe, 'unsafe fix', 'unsafe fixes')} hidden; see them with `--unsafe-fixes`."
+
+
+SAID = {
+    Outcome.CONFIRMED: "confirmed",
+    Outcome.REFUTED: "refuted",
+    Outcome.UNJUDGED: "not judged",
+    Outcome.FOUND: "found by measuring alone",
+}
+
+
+def _counts(outcomes: Counter[Outcome]) -> Iterator[str]:
+    return (f"{outcomes[outcome]} {said}" for outcome, said in SAID.items() if outcomes[outcome])
 
 
 def diff_summary(tally: Tally, unsafe_fixes: bool) -> Iterator[str]:

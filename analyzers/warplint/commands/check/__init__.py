@@ -7,15 +7,18 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from warplint.commands.check import output
-from warplint.commands.check.arguments import add_parser
+from warplint.commands.check.arguments import NEWEST, add_parser
 from warplint.commands.check.choices import STDIN, configs, items_of
 from warplint.commands.check.output import EXIT_CLEAN, EXIT_ERROR, say
 from warplint.project.batch import Mode, Work, check_files
 from warplint.project.config import ConfigError
 from warplint.project.files import Target, Unreadable
+
+if TYPE_CHECKING:
+    from warplint.commands.check.measuring import Measuring
 
 COUNTED = ("text", "json")
 WRITING = frozenset({Mode.FIX, Mode.SILENCE})
@@ -25,6 +28,7 @@ __all__ = ["add_parser", "run"]
 
 def run(args: argparse.Namespace) -> int:
     """The exit status, as the epilog of ``arguments`` has it."""
+    _tell_capture_from_path(args)
     complaint = _misuse(args)
     if complaint is not None:
         return _refuse(complaint)
@@ -63,8 +67,9 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
         mode,
         args.unsafe_fixes,
         # What is remembered took no time.
-        cache=args.cache and mode is Mode.CHECK and not args.statistics,
+        cache=args.cache and mode is Mode.CHECK and not args.statistics and args.with_profile is None,
         timed=args.statistics,
+        measuring=_measuring(args, items),
     )
     results = check_files(items, work, args.jobs)
     if args.statistics:
@@ -76,6 +81,28 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
     if mode in WRITING and STDIN in args.paths:
         return output.print_fixed(results, args)
     return output.print_findings(results, stream, args)
+
+
+def _tell_capture_from_path(args: argparse.Namespace) -> None:
+    """Take what follows ``--with-profile`` for a path to check where it is no capture."""
+    given = args.with_profile
+    if given is None or given is NEWEST:
+        return
+    from warplint.commands.check.measuring import is_capture
+
+    if not is_capture(given):
+        args.paths.insert(0, given)
+        args.with_profile = NEWEST
+
+
+def _measuring(args: argparse.Namespace, items: list[Target | Unreadable]) -> Measuring | None:
+    """Raises ConfigError without a capture."""
+    if args.with_profile is None:
+        return None
+    from warplint.commands.check import measuring  # Captures take SQLite, and most runs ask for none.
+
+    measuring.forget()
+    return measuring.measuring(None if args.with_profile is NEWEST else args.with_profile, items)
 
 
 def _mode(args: argparse.Namespace) -> Mode:
@@ -100,6 +127,8 @@ def _misuse(args: argparse.Namespace) -> str | None:
         return "--write-baseline needs --baseline FILE, the file to write"
     if args.baseline is not None and _mode(args) is not Mode.CHECK:
         return "--baseline is for checking: without --fix, --diff and --add-ignore"
+    if args.with_profile is not None and (_mode(args) is not Mode.CHECK or args.statistics):
+        return "--with-profile is for checking: without --fix, --diff, --add-ignore and --statistics"
     if args.statistics and (args.baseline or _mode(args) is not Mode.CHECK or args.format not in COUNTED):
         return "--statistics counts what is found: as text or json, without fixes or a baseline"
     if args.watch and (STDIN in args.paths or args.output_file or args.write_baseline):

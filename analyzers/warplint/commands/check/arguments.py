@@ -12,6 +12,9 @@ EPILOG = """exit status: 0 no findings, 1 findings (with --fix: that remain; wit
 2 wrong usage or configuration, or an error in Warplint itself. Findings of severity info and
 hint do not count."""
 
+NEWEST = Path("newest")
+"""What ``--with-profile`` is without a folder: this very object, whatever a folder may be called."""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
@@ -48,6 +51,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         dest="cache",
         action="store_false",
         help="check every file, also what an earlier run left unchanged",
+    )
+    parser.add_argument(
+        "--with-profile",
+        nargs="?",
+        type=Path,
+        const=NEWEST,
+        metavar="CAPTURE",
+        help="join findings with what a capture measured: this folder, or each project's newest",
     )
     _add_fixes(parser.add_argument_group("fixes"))
     _add_rules(parser.add_argument_group("rules"))

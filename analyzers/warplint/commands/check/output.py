@@ -26,7 +26,12 @@ def print_findings(results: Iterable[FileResult], stream: TextIO, args: argparse
 
         baseline = Baseline.read(args.baseline)
         results = baseline.unknown(results)
-    for text in chosen.render(with_remarks(tally.counting(results)), style, args.unsafe_fixes):
+    results = with_remarks(tally.counting(results))
+    if args.with_profile is not None and args.format == "text":
+        from warplint.commands.check.measuring import by_cost
+
+        results = by_cost(results)
+    for text in chosen.render(results, style, args.unsafe_fixes):
         stream.write(text)
     for line in summary.summary(tally, _changing(args), args.unsafe_fixes):
         print(line, file=stream if chosen.SUMMARY else sys.stderr)
