@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from warplint.project.builtin import UNUSED_SUPPRESSION
-from warplint.static.finding import Finding, Severity
+from warplint.static.finding import Finding, Outcome, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.notebook_document import NotebookText
@@ -52,11 +52,11 @@ class Shown:
 def shown(server: WarplintServer, uri: str, results: Results) -> list[Shown]:
     """Every finding, and every comment for us that is not understood."""
     source = results.source
-    findings = [it for it in results.checked.findings if _stands_in(uri, source, it.span)]
+    findings = [it for it in results.told if _stands_in(uri, source, it[0].span)]
     notices = [it for it in results.checked.notices if _stands_in(uri, source, it.span)]
     made = [
-        _shown(server, uri, source, finding, _message(results, finding), results.rule(finding))
-        for finding in findings
+        _shown(server, uri, source, told, _message(results, told), results.rule(finding))
+        for finding, told in findings
     ]
     return made + [Shown(server, notice) for notice in _notices(server, uri, source, notices)]
 
@@ -84,8 +84,9 @@ def diagnostics_of_file(
 
 def diagnostic(server: WarplintServer, uri: str, results: Results, finding: Finding) -> types.Diagnostic:
     """One finding. ``data`` says what ``warplint check --format json`` would."""
-    message = _message(results, finding)
-    return _diagnostic(server, uri, results.source, finding, message, results.rule(finding))
+    told = next((told for known, told in results.told if known == finding), finding)
+    message = _message(results, told)
+    return _diagnostic(server, uri, results.source, told, message, results.rule(finding))
 
 
 def _notices(
@@ -183,7 +184,9 @@ def location(server: WarplintServer, uri: str, source: SourceText, span: Span) -
 
 
 def _message(results: Results, finding: Finding) -> str:
-    """The finding's message with what its first line was measured to cost."""
+    """The finding's message: as measuring left it, else with what its first line was measured to cost."""
+    if finding.measured is not None and finding.measured.outcome is not Outcome.UNJUDGED:
+        return finding.message
     line = results.source.position(finding.span.start).line
     placed = results.measured.costs.get(line)
     measured = headline(placed) if placed is not None else ""

@@ -20,6 +20,7 @@ from warplint_server.settings import Settings
 from warplint_server.workspace import Measured, Project
 
 if TYPE_CHECKING:
+    from warplint.advice.measured import Joined
     from warplint.advice.score import Score
     from warplint.project.engine import Checked
     from warplint.static.rule import Rule
@@ -39,7 +40,9 @@ PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw"})
 class Results:
     """What the engine said of one text. No two of a session have the same ``number``.
 
-    ``took_s`` is how much processor time that took, starting from earlier results; 0 for a document's first.
+    ``joined`` are its findings with what was measured of them, and those that measuring alone made; empty
+    where nothing was measured of the text. ``took_s`` is how much processor time that took, starting from
+    earlier results; 0 for a document's first.
     """
 
     number: int
@@ -49,6 +52,18 @@ class Results:
     checked: Checked
     measured: Measured
     took_s: float = 0.0
+    joined: tuple[Joined, ...] = ()
+
+    @property
+    def told(self) -> list[tuple[Finding, Finding]]:
+        """Each finding, and the same with what was measured of it."""
+        if not self.joined:
+            return [(finding, finding) for finding in self.checked.findings]
+        return [(each.finding, each.told) for each in self.joined]
+
+    def told_in(self, span: Span) -> list[tuple[Finding, Finding]]:
+        """Those that a selection touches."""
+        return [pair for pair in self.told if _touches(pair[0], span)]
 
     def hold_for(self, source: SourceText) -> bool:
         """Whether these are still what there is to say of ``source``."""
@@ -56,16 +71,16 @@ class Results:
 
     def findings_in(self, span: Span) -> list[Finding]:
         """The findings that a selection touches; an empty one is a cursor, and may stand at their end."""
-        return [
-            finding
-            for finding in self.checked.findings
-            if finding.span.start <= span.end and span.start <= finding.span.end
-        ]
+        return [finding for finding in self.checked.findings if _touches(finding, span)]
 
     def rule(self, finding: Finding) -> Rule | None:
         """The rule that made a finding; None for those of the engine itself."""
         site = self.checked.analysis.sites.get(finding)
         return site.rule if site is not None else None
+
+
+def _touches(finding: Finding, span: Span) -> bool:
+    return finding.span.start <= span.end and span.start <= finding.span.end
 
 
 class Document:

@@ -44,8 +44,12 @@ def _costs(results: Results, line: int, kind: types.MarkupKind) -> list[str]:
 
 
 def _reasons(results: Results, offset: int) -> list[str]:
-    return [
-        f"**{finding.code} {finding.name}**\n\n{reason(rule)}"
-        for finding in results.findings_in(Span(offset, offset))
-        if (rule := results.rule(finding)) is not None
-    ]
+    """Why each finding here matters, and what was measured of it."""
+    parts = []
+    for finding, told in results.told_in(Span(offset, offset)):
+        rule = results.rule(finding)
+        said = [told.measured.sentence] if told.measured is not None else []
+        said += [reason(rule)] if rule is not None else []
+        if said:
+            parts.append("\n\n".join([f"**{finding.code} {finding.name}**", *said]))
+    return parts

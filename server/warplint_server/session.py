@@ -342,8 +342,9 @@ class Session:
         if isinstance(source, NotebookText):
             checked = _with_faults(checked, source)
         measured = project.measured(source)
+        joined = project.joined(checked, measured)
         took_s = time.thread_time() - begin_s if known is not None else 0.0
-        return Results(next(self._numbers), source, project, generation, checked, measured, took_s)
+        return Results(next(self._numbers), source, project, generation, checked, measured, took_s, joined)
 
 
 def _score(checked: Checked) -> Score | None:

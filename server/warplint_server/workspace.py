@@ -13,6 +13,7 @@ from warplint.source.text import SourceText
 from warplint_server.configurations import Configurations
 
 if TYPE_CHECKING:
+    from warplint.advice.measured import Captured, Joined
     from warplint.profile.follow import PlacedCost
     from warplint.profile.model import Profile
     from warplint.project.engine import Checked, Engine
@@ -37,6 +38,7 @@ class Project:
         self.engine = engine
         self.generation = 0
         self.profile: Profile | None = None
+        self._captured: Captured | None = None
         self.looked_for_captures = False
         """Whether ``profile`` is what there is; until then nothing is known of what lines cost."""
 
@@ -49,7 +51,10 @@ class Project:
         if profile is self.profile or (profile is not None and not profile.lines):
             # A run that has only begun has measured nothing yet; what the last one did still stands.
             return False
+        from warplint.advice.measured import Captured  # What joins is imported once there is a capture.
+
         self.profile = profile
+        self._captured = Captured(profile) if profile is not None else None
         self.generation += 1
         return True
 
@@ -67,6 +72,15 @@ class Project:
         """Costs from the capture that has been opened; never waits for one."""
         profile = self.profile
         return Measured() if profile is None else Measured(profile, self.engine.costs(source, profile))
+
+    def joined(self, checked: Checked, measured: Measured) -> tuple[Joined, ...]:
+        """The findings with what was measured of them; empty where nothing was measured of the text."""
+        captured = self._captured
+        if not measured.costs or captured is None or captured.profile is not measured.profile:
+            return ()
+        from warplint.advice.measured import join
+
+        return tuple(join(self.engine, checked, captured, measured.costs))
 
 
 class Workspace:
