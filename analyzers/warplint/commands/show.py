@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from warplint.capture.layout import LayoutError
 from warplint.profile.model import Profile
@@ -16,6 +17,10 @@ from warplint.project.root import find_root
 from warplint.report import costs_json, costs_terminal, names_terminal
 from warplint.report.costs_terminal import Listing, Marker
 from warplint.source.text import SourceError, SourceText
+from warplint.static.finding import Outcome
+
+if TYPE_CHECKING:
+    from warplint.advice.measured import Joined
 
 EXIT_SHOWN, EXIT_ERROR = 0, 2
 
@@ -104,12 +109,14 @@ def findings(
     ``files`` are those to look at, as the capture names them; none means all that cost something.
     """
     # `show` on its own needs none of the static side until it has something to say.
+    from warplint.advice.measured import Captured, join
     from warplint.project.engine import Engine
 
     try:
         engine = Engine.for_path(root)
     except ConfigError as error:
         return {}, [f"findings are left out: {error}"]
+    run = Captured(profile)
     markers: dict[str, list[Marker]] = {}
     remarks: list[str] = []
     hottest = [file for file, _ in costs_terminal.hottest_files(profile)]
@@ -120,13 +127,21 @@ def findings(
         if captured is None:
             continue
         source = SourceText(captured.text, root / name)
+        joined = join(engine, engine.check(source), run, engine.costs(source, profile))
         markers[name] = [
-            Marker(source.position(finding.span.start).line, finding.code, finding.message)
-            for finding in engine.check(source).findings
+            Marker(source.position(each.finding.span.start).line, each.finding.code, _message(each))
+            for each in sorted(joined, key=lambda each: each.finding.span.start)
         ]
         if _changed(root / name, captured.digest):
             remarks.append(f"{name} has changed since; shown is the text that ran")
     return markers, remarks
+
+
+def _message(joined: Joined) -> str:
+    """What is said of a finding beside its line's costs: that they confirm it shows in them."""
+    measured = joined.told.measured
+    confirmed = measured is not None and measured.outcome is Outcome.CONFIRMED
+    return joined.finding.message if confirmed else joined.told.message
 
 
 def _changed(path: Path, digest: str) -> bool:
