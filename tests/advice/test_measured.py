@@ -163,3 +163,40 @@ def test_the_recorded_program_is_judged_line_by_line(recorded: Profile, tmp_path
     assert costs_us == sorted(costs_us, reverse=True)
     # The data set's own lines: what the GPU waited for is more than any other line cost.
     assert [each.code for each in found[:3]] == ["WL301", "WL055", "WL052"]
+
+
+USED = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        steps = torch.arange(x.shape[1])
+        y = x * 2
+        return y + steps.to(x.device)
+"""
+
+
+def test_a_cost_is_looked_for_where_the_value_is_used(tmp_path: Path) -> None:
+    made = line_cost(7)
+    copied = line_cost(9, copies=10, waits=10, exposed_copy_us=100, kernels=[KernelCost(PAGEABLE, 100, 10)])
+    assert outcomes(measured(tmp_path, USED, profile_of(USED, [made, copied]))) == {
+        "WL101": Outcome.CONFIRMED
+    }
+    free = measured(tmp_path, USED, profile_of(USED, [made, line_cost(9)]))
+    assert outcomes(free) == {"WL101": Outcome.REFUTED}
+
+
+def test_copies_of_which_nothing_tells_the_memory_refute_nothing(tmp_path: Path) -> None:
+    unknown = line_cost(9, copies=10)
+    found = measured(tmp_path, USED, profile_of(USED, [line_cost(7), unknown]))
+    assert outcomes(found) == {"WL101": Outcome.UNJUDGED}
+
+
+@pytest.mark.parametrize("device", ["NVIDIA H200", "NVIDIA GeForce GTX 1660 Ti"])
+def test_float32_products_are_found_only_where_there_are_tensor_cores(device: str, tmp_path: Path) -> None:
+    sgemm = KernelCost("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_cublas", 50_000, 10)
+    cost = line_cost(6, busy_us=50_000, launches=10, gpu_forward_us=50_000, kernels=[sgemm])
+    found = outcomes(measured(tmp_path, LOOP, profile_of(LOOP, [cost], device=device)))
+    assert ("WL057" in found) == (device == "NVIDIA H200")
