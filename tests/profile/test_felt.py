@@ -130,6 +130,15 @@ def test_waits_for_data_count_on_the_lines_they_are_spent_on(capture: CaptureBui
     assert felt_at(profile, 2) == FeltWait("train.py", 2, "data", 100, 0, "", 0, "")
 
 
+def test_a_copy_that_the_loader_waits_for_is_a_wait_for_data_alone(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    capture.trace.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 20, 60)
+    capture.trace.call("cudaStreamSynchronize", 30, 50, 1)
+    capture.trace.kernel(310, 320, 330, 2)
+    assert joined(capture, tmp_path).totals.felt_us == 40
+
+
 def test_without_a_gpu_waits_for_data_are_felt_too(capture: CaptureBuilder, tmp_path: Path) -> None:
     capture.trace.annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 20, 80)
     profile = joined(capture, tmp_path)

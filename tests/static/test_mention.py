@@ -19,6 +19,9 @@ PATTERNS = (
     r"__name__\s*==\s*[\"']__main__",
     r"(?<!b)float16",
     r"[a-z]_?dtype\s*=\s*(?!torch\.)",
+    "a{2}",
+    r"\x41bc",
+    "(?i)sin",
 )
 TEXTS = (
     "",
@@ -42,6 +45,9 @@ TEXTS = (
     "float16",
     "my_dtype = torch.half",
     "my_dtype = half",
+    "aa",
+    "Abc",
+    "\u017fin",
 )
 
 

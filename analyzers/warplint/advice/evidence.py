@@ -15,7 +15,6 @@ from warplint.static.signature import Metric
 PRODUCT = re.compile(r"gemm|gemv|gemmk|xmma|cutlass|wgrad|dgrad|fprop|scudnn|cudnn.*conv|conv.*cudnn")
 """In the names of kernels that multiply matrices, convolutions among them: cuBLAS, cuDNN, CUTLASS."""
 
-NARROW = frozenset({"bf16", "fp16", "fp8"})
 FLOAT32 = frozenset({"fp32"})
 WIDE = frozenset({"fp32", "tf32", "fp64"})
 

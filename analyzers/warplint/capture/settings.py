@@ -13,7 +13,7 @@ LEAD_IN_STEPS = 1
 DEFAULT_STEPS = 10
 DEFAULT_SECONDS = 30.0
 DEFAULT_SHARE = 0.03
-"""What windows after the first may have cost in all, as a share of the run so far."""
+"""What all windows may have cost, as a share of the run so far, when another is opened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,10 +94,13 @@ class FeltTally:
         line_of_call: Callable[[int], Line | None],
         line_of_work: Callable[[int], Line | None],
     ) -> None:
-        """Calls that held the host up, of those that began within ``steps``."""
-        running = _Running(trace)
+        """Calls that held the host up, of those that began within ``steps``; within ``__next__`` they are
+        part of the wait for data."""
+        running, loading = _Running(trace), _loading(trace, charger.stepping_thread, steps)
         for call, part, (start, end) in _held_up_calls(trace, charger):
-            if not steps.holds(trace.calls.start[call]):
+            began = trace.calls.start[call]
+            in_loader = trace.calls.thread[call] == charger.stepping_thread and loading.contains(began)
+            if in_loader or not steps.holds(began):
                 continue
             felt = self.by_line[line_of_call(call), part]
             felt.ns += end - start
@@ -147,16 +150,20 @@ def data_waits(
 ) -> Iterator[tuple[int, int, int]]:
     """Of the stepping thread's time in ``__next__`` within ``steps``: place, nanoseconds, how often it
     began."""
+    lines = timeline.thread(stepping_thread)
+    for start, end in _loading(trace, stepping_thread, steps):
+        for position, (left, right, place) in enumerate(lines.spans(start, end)):
+            yield place, right - left, int(position == 0)
+
+
+def _loading(trace: Trace, stepping_thread: int, steps: StepRange) -> Intervals:
+    """When the stepping thread was in a loader's ``__next__``."""
     annotations = trace.annotations
-    loading = Intervals(
+    return Intervals(
         (max(annotations.start[span], steps.begin_ns), min(annotations.end[span], steps.end_ns))
         for span in spans_named(trace, annotations, (DATA_LOADING,))
         if annotations.thread[span] == stepping_thread
     )
-    lines = timeline.thread(stepping_thread)
-    for start, end in loading:
-        for position, (left, right, place) in enumerate(lines.spans(start, end)):
-            yield place, right - left, int(position == 0)
 
 
 def _held_up_calls(trace: Trace, charger: Charger) -> Iterator[tuple[int, FeltPart, Interval]]:

@@ -11,7 +11,7 @@ from warplint.profile.groups import GroupTally, Ran, overlapping, step_of
 from warplint.profile.layers import OUTSIDE, LayersTally, LayerTimeline
 from warplint.profile.steps import StepRange
 from warplint.profile.tiny_copies import TINY_BYTES, CopyTally, direction_and_memory
-from warplint.profile.trace import Trace, WorkKind
+from warplint.profile.trace import NONE, Trace, WorkKind
 
 LineKey = tuple[str, int]
 LineOf = Callable[[int], LineKey | None]
@@ -83,7 +83,7 @@ class _Naming:
     def _started(self) -> Iterator[_Started]:
         """In the order of the host's calls, as far as they are known."""
         work, calls = self.trace.work, self.trace.calls
-        call_of = {correlation: call for call, correlation in enumerate(calls.correlation)}
+        call_of = {number: call for call, number in enumerate(calls.correlation) if number != NONE}
         found = []
         for index in range(len(work)):
             call = call_of.get(work.correlation[index], -1)

@@ -10,6 +10,8 @@ ANY_CASE = "(?i)"
 _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 """An escape, a set of characters, or a character."""
 _OPTIONAL = frozenset("?*{")
+_UNREAD = re.compile(r"\\[xuUN0-9]|\{\d")
+"""Characters by number and counted parts: left to Python."""
 
 
 def mentions(pattern: str, text: str) -> bool:
@@ -18,6 +20,8 @@ def mentions(pattern: str, text: str) -> bool:
     Python tries each alternative at each character. It finds a word at once, and so each alternative is tried
     only where the longest word in it is found.
     """
+    if not (pattern.isascii() and text.isascii()) or _UNREAD.search(pattern):
+        return re.search(pattern, text) is not None
     lowered = text.lower()
     return any(
         word in lowered and alternative.search(text) is not None
