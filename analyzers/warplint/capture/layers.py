@@ -150,18 +150,20 @@ def _recording(
     Closures, since one runs with every module call.
     """
     numbers, shapes, pending = table.numbers, table.shapes, table.pending
-    now, tensor = perf_counter_ns, torch.Tensor
+    now, tensor, unseen = perf_counter_ns, torch.Tensor, torch._C.DisableTorchFunction
 
     def enter(frame: FrameType) -> None:
         number = OTHERS
         try:
             variables = frame.f_locals
             arguments = variables["args"]
-            # A class derived from Tensor may compute its shape in Python, and is left alone.
-            shape = arguments[0].shape if arguments and type(arguments[0]) is tensor else None
-            number = numbers.get(id(variables["self"]), NEW)
-            if number == NEW:
-                number = table.meet(variables["self"], not _is_within(frame.f_back, call), shape)
+            # The program's function modes are to see nothing of what is read here.
+            with unseen():
+                # A class derived from Tensor may compute its shape in Python, and is left alone.
+                shape = arguments[0].shape if arguments and type(arguments[0]) is tensor else None
+                number = numbers.get(id(variables["self"]), NEW)
+                if number == NEW:
+                    number = table.meet(variables["self"], not _is_within(frame.f_back, call), shape)
             if shapes[number] is not VARIES and shapes[number] != shape:
                 table.varies(number)
         except Exception as error:
@@ -173,7 +175,8 @@ def _recording(
             variables = frame.f_locals
             number = numbers.get(id(variables["self"]), NEW)
             if number in pending:
-                table.called(number, (variables["args"], variables["kwargs"]), value)
+                with unseen():
+                    table.called(number, (variables["args"], variables["kwargs"]), value)
         except Exception as error:
             table.fail(error)
 
