@@ -44,9 +44,10 @@ types: environment-3.11 ## mypy, strict
 wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
-# The server is the same on every Python, and tests/packaging starts it on each: its own suite runs on one.
+# What reads and shows captures, and the server, is the same on every Python: its suites run on one.
+ON_ONE_PYTHON := e2e packaging server profile report advice doctor
 tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
-	.venv-3.11/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging --ignore tests/server
+	.venv-3.11/bin/python -m pytest $(PARALLEL) $(ON_ONE_PYTHON:%=--ignore tests/%)
 	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
 
 e2e: environment-3.12 ## The language server in a real editor
