@@ -3,7 +3,7 @@ const vscode = require("vscode");
 const { diagnostics, lineOf, show } = require("../steps.cjs");
 
 const FILE = "train.py";
-const FINDINGS = 6;
+const FINDINGS = 8;
 const MADE = "z = torch.arange(depth).to(x.device)";
 const READ = "running += loss.item()";
 const LOADER = "loader = DataLoader(";
