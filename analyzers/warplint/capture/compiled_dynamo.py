@@ -73,6 +73,7 @@ class Dynamo:
         self._imports.when_imported("torch._dynamo.trace_rules", self._guard(leave_alone))
 
     def remove(self) -> None:
+        self._utils = None
         if self._handler is not None and self._start in self._handler.start_callbacks:
             self._handler.remove_start_callback(self._start)
 

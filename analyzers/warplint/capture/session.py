@@ -336,7 +336,8 @@ class Session:
         terminal.say(text)
         window, self._window = self._window, None
         if window is not None:
-            window.abort()
+            with contextlib.suppress(Exception):
+                window.abort()
         self._switch_off()
 
     def _before_fork(self) -> None:
@@ -355,14 +356,19 @@ class Session:
 
     def _switch_off(self) -> None:
         self._state = State.ENDED
-        self._optimizer_clock.stop()
-        self._module_clock.stop()
-        self._around.watch.remove()
-        self._giving_way.remove()
-        self._compiled.remove()
-        self._graphs.remove()
-        self._workers.remove()
-        self._recorder.close()
+        for part_off in (
+            self._optimizer_clock.stop,
+            self._module_clock.stop,
+            self._around.watch.remove,
+            self._giving_way.remove,
+            self._compiled.remove,
+            self._graphs.remove,
+            self._workers.remove,
+            self._recorder.close,
+        ):
+            # What cannot be taken off must not keep the other parts on, and nothing may reach the program.
+            with contextlib.suppress(Exception):
+                part_off()
 
 
 def _on_python_thread() -> bool:

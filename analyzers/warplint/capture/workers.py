@@ -90,8 +90,10 @@ class FollowedWorkers:
 
     def remove(self) -> None:
         original, self._original = self._original, None
-        if original is not None:
-            setattr(sys.modules[MODULE], NAME, original)
+        module = sys.modules.get(MODULE)
+        # One that was put on after ours calls it, and stays.
+        if original is not None and isinstance(getattr(module, NAME, None), FollowedLoop):
+            setattr(module, NAME, original)
 
 
 class FollowedLoop:
