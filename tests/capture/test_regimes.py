@@ -7,7 +7,7 @@ import random
 import pytest
 
 from warplint.capture.allowance import Allowance, Opening
-from warplint.capture.regimes import BLOCKS, Change, RegimeWatch, median_step_ns
+from warplint.capture.regimes import BLOCKS, PATIENT_BLOCKS, Change, RegimeWatch, median_step_ns
 from warplint.capture.steps import StepTimes
 
 MS = 1_000_000
@@ -77,6 +77,20 @@ def test_a_slow_drift_is_a_change_once_it_is_large() -> None:
     found = changed_after(*[(20.0 + tenth / 10, 20) for tenth in range(200)])
     assert found is not None
     assert found[1].after_ns > 1.2 * found[1].before_ns
+
+
+def test_a_change_that_is_refused_takes_no_more_room_with_every_second() -> None:
+    times, now_ns = StepTimes(), 7 * S
+    times.add(now_ns)
+    watch = RegimeWatch(times, now_ns)
+    seen = 0
+    for second in range(200):
+        for _ in range(20):
+            now_ns += (50 if second < 10 else 100) * MS
+            times.add(now_ns)
+            seen += watch.look(now_ns) is not None
+    assert seen > 100
+    assert len(watch._blocks) == PATIENT_BLOCKS
 
 
 def test_the_median_is_of_the_last_steps() -> None:

@@ -113,3 +113,11 @@ def test_a_bucket_tells_the_median_and_the_extremes() -> None:
         log.add(index, now_ns)
     ((_, count, _, shortest, median, longest),) = taken(log)[1]
     assert (count, shortest, median, longest) == (4, 5, statistics.median(times), 900)
+
+
+def test_a_log_that_begins_late_has_no_bucket_from_the_clocks_zero() -> None:
+    log = StepLog()
+    first = EXACT_STEPS + 7
+    for index, t_ns in enumerate((5_000_000, 5_001_000, 5_003_000), first):
+        log.add(index, t_ns)
+    assert taken(log)[1] == [(first + 2, 2, 5_003_000, 1_000, 1_500, 2_000)]

@@ -32,14 +32,14 @@ class FollowedCapture:
         """What starting and finishing took."""
 
     def start(self) -> None:
-        """Raises RuntimeError or Unavailable, with everything off again."""
+        """Raises RuntimeError, Unavailable or an interruption, with everything off again."""
         began = perf_counter()
         with self._around.watch.ours():
             self._trace.start()
         try:
             self._timeline.start()
-        except Unavailable:
-            self._stop_trace()
+        except BaseException:
+            self.abort()
             raise
         self.seconds += perf_counter() - began
 
@@ -56,9 +56,11 @@ class FollowedCapture:
         return {"trace": name, "markers": self._trace.markers, "clock": self._trace.clock}
 
     def abort(self) -> None:
-        self._timeline.stop()
-        with contextlib.suppress(RuntimeError):
-            self._stop_trace()
+        try:
+            self._timeline.stop()
+        finally:
+            with contextlib.suppress(RuntimeError):
+                self._stop_trace()
 
     def _stop_trace(self) -> None:
         with self._around.watch.ours():

@@ -40,10 +40,17 @@ class Trace:
         """What the trace lacks, in sentences."""
 
     def start(self) -> None:
-        from torch.profiler import profile
-
         settle_device()
         cupti.ask_to_detach()
+        try:
+            self._start_profile()
+        except BaseException:
+            cupti.withdraw()
+            raise
+
+    def _start_profile(self) -> None:
+        from torch.profiler import profile
+
         started = profile(activities=self._activities(), experimental_config=self._config())
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
         with _without_cycle_warning():
@@ -68,11 +75,13 @@ class Trace:
         self.clock.append((perf_counter_ns(), time.time_ns(), perf_counter_ns()))
 
     def stop(self) -> None:
-        for _ in range(OPENING_MARKERS):
-            self.mark()
-        with _quiet_kineto():
-            self._profile.stop_trace()
-        cupti.withdraw()
+        try:
+            for _ in range(OPENING_MARKERS):
+                self.mark()
+            with _quiet_kineto():
+                self._profile.stop_trace()
+        finally:
+            cupti.withdraw()
 
     def export(self, path: Path) -> None:
         """Write Chrome trace JSON under a temporary name, then rename. Raises OSError."""

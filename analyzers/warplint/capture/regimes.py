@@ -54,6 +54,8 @@ class RegimeWatch:
             return None
         self._begin_ns, self._begin_count = t_ns, self._times.count
         self._blocks.append(median_step_ns(self._times.recent, steps))
+        # A change that the budget refuses lasts: no more blocks are looked at than these.
+        del self._blocks[:-PATIENT_BLOCKS]
         return self._change()
 
     def _change(self) -> Change | None:

@@ -16,10 +16,13 @@ REMEDY = (
 
 
 def shm_bytes() -> int | None:
-    """The size of /dev/shm; None where there is none (macOS, Windows)."""
-    if not hasattr(os, "statvfs") or not SHM.is_dir():
+    """The size of /dev/shm; None where there is none (macOS, Windows), or it may not be asked."""
+    try:
+        if not hasattr(os, "statvfs") or not SHM.is_dir():
+            return None
+        found = os.statvfs(SHM)
+    except OSError:
         return None
-    found = os.statvfs(SHM)
     return found.f_frsize * found.f_blocks
 
 

@@ -31,11 +31,12 @@ class StepLog:
         self._size = SMALLEST_BUCKET
         self._of_this_size = 0
         self._last_ns = 0
+        """0 before the first step: where the log begins late in a run, that one has no known length."""
 
     def add(self, index: int, t_ns: int) -> None:
         if index <= self._exact_until:
             self._steps.extend((index, t_ns))
-        else:
+        elif self._bucket or self._last_ns:
             if not self._bucket:
                 self._bucket.append(self._last_ns)
             self._bucket.append(t_ns)

@@ -19,7 +19,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from warplint.capture.step_log import StepLog
-from warplint.capture.tool_ids import leave_tool, monitoring, take_tool
+from warplint.capture.tool_ids import holds_tool, leave_tool, monitoring, take_tool
 
 OnStep = Callable[[int], None]
 """Called at the end of each step with the time in ``perf_counter_ns``."""
@@ -102,8 +102,8 @@ class ModuleClock:
 
     @property
     def tool(self) -> int | None:
-        """The tool id that module calls are followed under while this clock runs."""
-        return self._tool
+        """The tool id that module calls are followed under; None once the program has taken it."""
+        return self._tool if self._tool is not None and holds_tool(self._tool) else None
 
     def stop(self) -> None:
         if self._tool is None:

@@ -79,19 +79,20 @@ class MonitoringTimeline:
         if self._hot is None:
             return
         followed = self._buffers.codes
-        for code in {code for code, _ in self._hot.lines} - self._hot.codes:
+        # Copied first: the background thread adds lines meanwhile.
+        for code in {code for code, _ in tuple(self._hot.lines)} - self._hot.codes:
             monitoring.set_local_events(self._tool, followed[code], 0)
             self._follow(followed[code])
 
     def mute(self, hot: HotLines) -> None:
-        if self._tool is None or self._hot is not None:
+        if self._hot is not None or not self._holds_tool():
             return
         self._hot = hot
         samples = HotSamples(self._buffers, hot)
         samples.start()
         self._samples.append(samples)
-        if self._tool is None:
-            # The stepping thread has stopped us meanwhile.
+        if not self._holds_tool():
+            # The stepping thread has stopped us meanwhile, or the program taken the id.
             self._stop_samples()
             return
         events, disable = monitoring.events, monitoring.DISABLE
@@ -122,14 +123,14 @@ class MonitoringTimeline:
             self._samples.pop().stop()
 
     def call_soon(self, callback: Callable[[], None], thread: int, places: tuple[CodeType, ...]) -> None:
-        if self._tool is None:
+        if not self._holds_tool():
             return
         events = monitoring.events
         entrances = {id(place) for place in places}
         on_line, on_start = self._callbacks[events.LINE], self._callbacks[events.PY_START]
 
         def run() -> None:
-            if self._tool is not None and threading.get_ident() == thread:
+            if threading.get_ident() == thread and self._holds_tool():
                 monitoring.register_callback(self._tool, events.LINE, on_line)
                 monitoring.register_callback(self._tool, events.PY_START, on_start)
                 callback()
@@ -149,6 +150,11 @@ class MonitoringTimeline:
         monitoring.register_callback(self._tool, events.PY_START, on_next_start)
         # The places have long been met, and switched off.
         monitoring.restart_events()
+
+    def _holds_tool(self) -> bool:
+        """Else what is registered under the id is someone else's to change."""
+        tool = self._tool
+        return tool is not None and holds_tool(tool)
 
     def _follow(self, code: CodeType) -> None:
         assert self._tool is not None

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+from warplint.capture import cupti
 from warplint.capture.background import Background
 from warplint.capture.buffers import Buffers
 from warplint.capture.hot_lines import FAST_NS, FAST_TRACED_NS, HotLines
@@ -259,6 +260,7 @@ class Window:
     def _drop_trace(self) -> Trace | None:
         """Stopping Kineto would wait for the GPU without end."""
         self._trace = None
+        cupti.withdraw()
         self._around.recorder.note(
             WARNING, "trace-lost", f"the GPU was not done within {SETTLE_S:.0f} s: its records are lost"
         )
