@@ -65,8 +65,8 @@ def test_lines_of_workers_are_timed_and_waiting_is_told_from_computing(
         # The first line's loop spends its CPU time by the thread's own clock, whatever else runs beside it.
         assert 0.8 * COMPUTED_MS < computing["cpu"] < 1.2 * COMPUTED_MS
         # Each sample is slept for, and each batch of four once more. Sleeping takes no CPU time, only
-        # waking does.
-        assert waiting["wall"] - waiting["ready"] > 0.95 * WAITED_MS * (1 + 1 / 4)
+        # waking does; where other processes have the cores, some of it is taken for being ready.
+        assert waiting["wall"] - waiting["ready"] > 0.6 * WAITED_MS * (1 + 1 / 4)
         assert waiting["cpu"] < 0.3 * WAITED_MS
 
 
