@@ -1,0 +1,122 @@
+"""What a capture leaves alone, and takes back, where starting or following goes wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from programs import ON_MONITORING
+
+from warplint.capture import cupti, shared_memory
+from warplint.capture.buffers import Buffers
+from warplint.capture.hot_lines import HotLines
+from warplint.capture.kineto import Trace
+from warplint.capture.recorder import Recorder
+from warplint.capture.sources import Sources
+from warplint.capture.steps import ModuleClock
+from warplint.capture.timeline import Timeline
+from warplint.capture.tool_ids import CANDIDATES
+from warplint.capture.user_code import UserCode
+from warplint.capture.window import make_timeline
+
+monitoring: Any = getattr(sys, "monitoring", None)
+
+
+def in_c_environment() -> bytes | None:
+    """What Kineto would find; ``os.environ`` does not tell."""
+    getenv = ctypes.CDLL(None).getenv
+    getenv.restype = ctypes.c_char_p
+    found: bytes | None = getenv(cupti.VARIABLE.encode())
+    return found
+
+
+class NothingToTrace(Trace):
+    """One that torch refuses to start."""
+
+    def _activities(self) -> list[Any]:
+        return []
+
+
+def test_a_trace_that_does_not_start_leaves_the_environment_as_it_was() -> None:
+    with pytest.raises(AssertionError):
+        NothingToTrace().start()
+    assert in_c_environment() is None
+
+
+def test_a_trace_that_does_not_stop_leaves_the_environment_as_it_was() -> None:
+    cupti.ask_to_detach()
+    assert in_c_environment() == (b"1" if cupti.may_detach() else None)
+    with pytest.raises(AttributeError):
+        Trace().stop()
+    assert in_c_environment() is None
+
+
+def test_shared_memory_that_may_not_be_asked_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_memory, "SHM", Path("/" + 300 * "x"))
+    assert shared_memory.shm_bytes() is None
+
+
+def taken_over(name: str) -> int:
+    """Take the id that we hold, as a program does that keeps to no rules."""
+    (tool,) = (tool for tool in CANDIDATES if monitoring.get_tool(tool) == "warplint")
+    monitoring.free_tool_id(tool)
+    monitoring.use_tool_id(tool, name)
+    return int(tool)
+
+
+def test_a_step_clock_lends_no_id_that_it_has_lost() -> None:
+    clock = ModuleClock(lambda t_ns: None)
+    assert clock.start() is ON_MONITORING
+    if not ON_MONITORING:
+        assert clock.tool is None
+        return
+    assert clock.tool in CANDIDATES
+    tool = taken_over("theirs")
+    try:
+        assert clock.tool is None
+    finally:
+        clock.stop()
+        monitoring.free_tool_id(tool)
+
+
+def test_the_timeline_leaves_what_was_put_in_its_place(tmp_path: Path) -> None:
+    user_code = UserCode([tmp_path], [], tmp_path)
+    recorder = Recorder(tmp_path / "raw", lambda: None)
+    timeline = make_timeline(Buffers(recorder, Sources(recorder, user_code, 0.0)), user_code)
+    timeline.start()
+    take_the_place = _take_the_callback if ON_MONITORING else _take_the_trace_function
+    found, theirs = take_the_place(timeline)
+    assert found is theirs
+
+
+def _take_the_callback(timeline: Timeline) -> tuple[object, object]:
+    tool, line = taken_over("theirs"), monitoring.events.LINE
+
+    def theirs(code: object, number: int) -> None:
+        """Their callback of lines."""
+
+    try:
+        monitoring.register_callback(tool, line, theirs)
+        timeline.call_soon(lambda: None, threading.get_ident(), ())
+        timeline.mute(HotLines())
+        return monitoring.register_callback(tool, line, None), theirs
+    finally:
+        timeline.stop()
+        monitoring.free_tool_id(tool)
+
+
+def _take_the_trace_function(timeline: Timeline) -> tuple[object, object]:
+    def theirs(frame: object, event: str, argument: object) -> None:
+        """Their trace function."""
+
+    try:
+        sys.settrace(theirs)
+        timeline.mute(HotLines())
+        timeline.stop()
+        return sys.gettrace(), theirs
+    finally:
+        sys.settrace(None)
