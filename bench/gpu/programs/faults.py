@@ -1,9 +1,11 @@
-"""A training loop with one planted fault, which measures the fault's cost itself before anything is captured.
+"""A training loop with one planted fault, which measures the fault's cost itself beside what is captured.
 
     python faults.py {decode,wait,tiny,copy} STEPS
 
-In the first STEPS steps the fault comes and goes in blocks; what a step takes longer with it is its cost.
-From then on it stays, to be captured. The last line of output is JSON: the fault's line and its cost.
+In the first STEPS steps, and in as many at the end, the fault comes and goes in blocks; what a step takes
+longer with it is its cost. In the CAPTURED steps between, it stays. So a host whose speed drifts is met on
+both sides.
+The last line of output is JSON: the fault's line and its cost.
 """
 
 import json
@@ -26,7 +28,12 @@ BATCH = 8
 
 
 def planted(step: int) -> bool:
-    return step >= STEPS or step // BLOCK % 2 == 1
+    return STEPS <= step < STEPS + CAPTURED or in_block(step) // BLOCK % 2 == 1
+
+
+def in_block(step: int) -> int:
+    """The step's number among those before the captured ones, or among those after them."""
+    return step if step < STEPS else step - STEPS - CAPTURED
 
 
 class Samples(Dataset):
@@ -36,7 +43,7 @@ class Samples(Dataset):
         self.blob = zlib.compress(torch.randn(1 << 18).numpy().tobytes(), 1)
 
     def __len__(self) -> int:
-        return BATCH * (STEPS + CAPTURED)
+        return BATCH * (2 * STEPS + CAPTURED)
 
     def __getitem__(self, index: int) -> torch.Tensor:
         sample = torch.full((256,), float(index))
@@ -96,11 +103,17 @@ def line_of(fault: str) -> int:
 
 
 def cost_s(ends: list[float]) -> float:
-    with_fault, without = [], []
-    for step in range(2 * BLOCK, STEPS):
-        if step % BLOCK >= SETTLING:
-            (with_fault if planted(step) else without).append(ends[step] - ends[step - 1])
-    return statistics.median(with_fault) - statistics.median(without)
+    """Seconds a step: the median over pairs of blocks, the first of which is without the fault."""
+    return statistics.median(
+        step_s(ends, start + BLOCK) - step_s(ends, start)
+        for first in (0, STEPS + CAPTURED)
+        for start in range(first + 2 * BLOCK, first + STEPS - BLOCK, 2 * BLOCK)
+    )
+
+
+def step_s(ends: list[float], start: int) -> float:
+    """The median step of the block that begins with step ``start``, once it has settled."""
+    return statistics.median(ends[step] - ends[step - 1] for step in range(start + SETTLING, start + BLOCK))
 
 
 if __name__ == "__main__":
