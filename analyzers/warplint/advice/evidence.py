@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from warplint.advice.measured_limits import FEW_KERNELS, LEAST_RAN_SHARE
+from warplint.advice.measured_limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.signature import dtype
 from warplint.report.figures import count, short_duration
+from warplint.static.finding import Lost
 from warplint.static.signature import Metric
 
 PRODUCT = re.compile(r"gemm|gemv|gemmk|xmma|cutlass|wgrad|dgrad|fprop|scudnn|cudnn.*conv|conv.*cudnn")
@@ -22,23 +24,55 @@ BESIDE_THE_LINE = frozenset({IdleCause.DATA, IdleCause.WARMUP, IdleCause.CAPTURE
 """Idle time that stands on a line without its doing."""
 
 
+EXPOSED_COPY = "copies not hidden"
+"""A kind of lost time, beside the causes for which the GPU idles and the types of matrix products."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Time of one kind on one captured line, for a step: what a cost is the sum of."""
+
+    file: str
+    line: int
+    kind: str
+    us: float
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What some lines show: ``cost_us`` and the counts in ``words`` are for a step.
+    """What some lines show: ``spent`` and the counts in ``words`` are for a step.
 
     ``shows`` says whether there is any of what was looked for; ``refutes`` whether its absence counts.
     """
 
     shows: bool
     refutes: bool
-    cost_us: float
+    spent: tuple[Spent, ...]
     words: tuple[str, ...]
     absent: str = ""
     """What is said where there is none."""
     verb: str = "costs"
     """``takes`` where the time is what the work takes, not what is lost by it."""
-    is_loss: bool = True
-    """Whether so much can be won that the cost alone says how much the finding matters."""
+    lost_part: float = 1.0
+    """How much of the time is lost at least, from 0 to 1."""
+
+    @property
+    def cost_us(self) -> float:
+        return sum(each.us for each in self.spent)
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether so much can be won that the cost alone says how much the finding matters."""
+        return self.lost_part > 0
+
+    def lost(self, capture: str, step_us: float) -> tuple[Lost, ...]:
+        """The lost part of each time, as shares of a step."""
+        if not self.is_loss or not step_us:
+            return ()
+        return tuple(
+            Lost(capture, each.file, each.line, each.kind, self.lost_part * each.us / step_us)
+            for each in self.spent
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +90,26 @@ class Looked:
         """A figure's sum over the lines, for a step."""
         return sum(map(figure, self.costs)) / self.steps
 
+    def spent(self, times_us: Callable[[LineCost], Mapping[str, float]]) -> tuple[Spent, ...]:
+        """The times of each line by kind, for a step."""
+        return tuple(
+            Spent(cost.file, cost.line, kind, us / self.steps)
+            for cost in self.costs
+            for kind, us in times_us(cost).items()
+            if us > 0
+        )
 
-def waiting_us(cost: LineCost) -> float:
+
+def idle_us(*causes: IdleCause) -> Callable[[LineCost], Mapping[str, float]]:
+    """How long the GPU idled on a line, for each of these causes."""
+    return lambda cost: {cause.value: cost.idle_us.get(cause, 0.0) for cause in causes}
+
+
+def exposed_us(cost: LineCost) -> Mapping[str, float]:
+    return {EXPOSED_COPY: cost.exposed_copy_us}
+
+
+def waiting_us(cost: LineCost) -> Mapping[str, float]:
     """How long the GPU had nothing to do because this line waited or copied, and how long it only copied.
 
     On a line that launches nothing else, all of the host's time in which the GPU idled counts.
@@ -67,7 +119,8 @@ def waiting_us(cost: LineCost) -> float:
         if not cost.launches
         else {IdleCause.SYNC, IdleCause.COPY, IdleCause.ALLOC}
     )
-    return sum(us for cause, us in cost.idle_us.items() if cause in causes) + cost.exposed_copy_us
+    idle = {cause.value: us for cause, us in cost.idle_us.items() if cause in causes}
+    return {**idle, **exposed_us(cost)}
 
 
 def pageable_copies(cost: LineCost) -> int:
@@ -87,7 +140,7 @@ def _waits(looked: Looked) -> Evidence:
     waits = looked.total(lambda cost: cost.waits)
     held_up_us = looked.total(lambda cost: cost.felt_sync_us + cost.felt_copy_us)
     words = (_counted(waits, "wait"), *_held_up(held_up_us))
-    return Evidence(waits > 0, True, looked.total(waiting_us), words, "it waits for nothing")
+    return Evidence(waits > 0, True, looked.spent(waiting_us), words, "it waits for nothing")
 
 
 def _pageable(looked: Looked) -> Evidence:
@@ -100,7 +153,7 @@ def _pageable(looked: Looked) -> Evidence:
     )
     told = looked.total(_unrecorded_copies) <= 0
     return Evidence(
-        copies > 0, told, looked.total(waiting_us), words, "it copies nothing from pageable memory"
+        copies > 0, told, looked.spent(waiting_us), words, "it copies nothing from pageable memory"
     )
 
 
@@ -109,60 +162,62 @@ def _held_up(us: float) -> list[str]:
 
 
 def _data(looked: Looked) -> Evidence:
-    idle_us = looked.total(lambda cost: cost.idle_us.get(IdleCause.DATA, 0.0))
+    spent = looked.spent(idle_us(IdleCause.DATA))
     words = ("the GPU has no batch to work on",)
-    return Evidence(idle_us > 0, True, idle_us, words, "the GPU never waits for a batch")
+    return Evidence(bool(spent), True, spent, words, "the GPU never waits for a batch")
 
 
 def _kernels(looked: Looked) -> Evidence:
     kernels = looked.total(lambda cost: cost.launches)
-    idle_us = looked.total(lambda cost: sum(us for cause, us in cost.idle_us.items() if _feeds(cause)))
+    spent = looked.spent(idle_us(IdleCause.LAUNCH, IdleCause.HOST, IdleCause.DEVICE))
     words = (_counted(kernels, "kernel"), "the GPU is done with them before the next is launched")
     few = f"it launches only {_counted(kernels, 'kernel')} a step"
-    return Evidence(kernels > FEW_KERNELS, kernels > 0, idle_us, words, few)
-
-
-def _feeds(cause: IdleCause) -> bool:
-    return cause in (IdleCause.LAUNCH, IdleCause.HOST, IdleCause.DEVICE)
+    return Evidence(kernels > FEW_KERNELS, kernels > 0, spent, words, few)
 
 
 def _kernel_time(looked: Looked) -> Evidence:
-    busy_us = looked.total(lambda cost: cost.busy_us)
+    spent = looked.spent(lambda cost: {"GPU busy": cost.busy_us})
     kernels = looked.total(lambda cost: cost.launches)
-    return Evidence(busy_us > 0, False, busy_us, (_counted(kernels, "kernel"),), "", "takes", False)
+    return Evidence(bool(spent), False, spent, (_counted(kernels, "kernel"),), verb="takes", lost_part=0.0)
 
 
 def _allocation(looked: Looked) -> Evidence:
-    idle_us = looked.total(lambda cost: cost.idle_us.get(IdleCause.ALLOC, 0.0))
+    spent = looked.spent(idle_us(IdleCause.ALLOC))
     held_up_us = looked.total(lambda cost: cost.felt_alloc_us)
-    return Evidence(
-        held_up_us > 0 or idle_us > 0, False, idle_us, ("allocating memory", *_held_up(held_up_us))
-    )
+    shows = held_up_us > 0 or bool(spent)
+    return Evidence(shows, False, spent, ("allocating memory", *_held_up(held_up_us)))
 
 
 def _products(wanted: frozenset[str]) -> Callable[[Looked], Evidence]:
     def evidence(looked: Looked) -> Evidence:
-        products = [
-            (dtype(kernel.name), kernel.us)
-            for cost in looked.costs
-            for kernel in cost.kernels
-            if PRODUCT.search(kernel.name)
-        ]
-        us = sum(us for kind, us in products if kind in wanted)
-        known_us = sum(us for kind, us in products if kind)
-        ran = known_us >= LEAST_RAN_SHARE * looked.profile.totals.program_us
-        kinds = ", ".join(sorted({kind for kind, _ in products if kind in wanted}))
-        others = ", ".join(sorted({kind for kind, _ in products if kind and kind not in wanted}))
+        spent = looked.spent(products_us)
+        ran = (
+            sum(each.us for each in spent)
+            >= LEAST_RAN_SHARE * looked.profile.totals.program_us / looked.steps
+        )
+        shown = tuple(each for each in spent if each.kind in wanted)
+        kinds = ", ".join(sorted({each.kind for each in shown}))
+        others = ", ".join(sorted({each.kind for each in spent} - wanted))
         return Evidence(
-            us > 0,
+            bool(shown),
             ran,
-            us / looked.steps,
+            shown,
             (f"matrix products in {kinds}",),
             f"its matrix products are in {others}",
             "takes",
+            LOST_TO_WIDE_PRODUCTS,
         )
 
     return evidence
+
+
+def products_us(cost: LineCost) -> dict[str, float]:
+    """The time of a line's matrix products, by the type that their kernels' names tell."""
+    us: defaultdict[str, float] = defaultdict(float)
+    for kernel in cost.kernels:
+        if kernel.us > 0 and PRODUCT.search(kernel.name) and (kind := dtype(kernel.name)):
+            us[kind] += kernel.us
+    return dict(us)
 
 
 EVIDENCE: dict[Metric, Callable[[Looked], Evidence]] = {

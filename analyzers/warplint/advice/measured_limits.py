@@ -26,6 +26,10 @@ LEAST_LAUNCH_SHARE = 0.05
 LEAST_PRODUCT_SHARE = 0.10
 """Of matrix products in float32: less is not worth a change of numbers."""
 
+LOST_TO_WIDE_PRODUCTS = 0.5
+"""How much of the time of wide matrix products is lost: every GPU with Tensor Cores multiplies at least
+twice as fast in 16 bits."""
+
 MANY_KERNELS = 100
 """Kernels a step of one line from which their number is the fault, at 5 to 10 µs for each launch."""
 

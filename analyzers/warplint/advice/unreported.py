@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from warplint.advice import measured_limits as limits
-from warplint.advice.evidence import EVIDENCE, Evidence, Looked, is_pageable
+from warplint.advice.evidence import EVIDENCE, Evidence, Looked, exposed_us, idle_us, is_pageable
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.project import measured_codes as codes
 from warplint.project.entries import BuiltIn
@@ -25,15 +25,15 @@ compute capabilities."""
 class Kind:
     """One kind of waste: how it is seen on a line, the share of a step that counts, its message.
 
-    In ``template`` stands ``{cost}`` for how much of the step, and what shows it. A rule's finding of one of
-    ``metrics``, confirmed on the line, has said it already.
+    ``message`` stands after the cost and what shows it. A rule's finding of one of ``metrics``, confirmed on
+    the line, has said it already.
     """
 
     entry: BuiltIn
     look: Callable[[Looked], Evidence]
     least_share: float
     metrics: frozenset[Metric]
-    template: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +63,25 @@ def _only_waits(looked: Looked) -> Evidence:
 
 
 def _exposed(looked: Looked) -> Evidence:
-    exposed_us = looked.total(lambda cost: cost.exposed_copy_us)
+    spent = looked.spent(exposed_us)
     copies = looked.total(lambda cost: cost.copies)
     pageable = any(is_pageable(kernel.name) for cost in looked.costs for kernel in cost.kernels)
     words = (f"{count(copies)} {'copy' if copies == 1 else 'copies'} beside which nothing is computed",)
-    return Evidence(exposed_us > 0 and not pageable, False, exposed_us, words)
+    return Evidence(bool(spent) and not pageable, False, spent, words)
 
 
 def _tiny(looked: Looked) -> Evidence:
     kernels = looked.total(lambda cost: cost.launches)
     busy_us = looked.total(lambda cost: cost.gpu_us)
-    idle_us = looked.total(lambda cost: cost.idle_us.get(IdleCause.LAUNCH, 0.0))
     mean_us = busy_us / kernels if kernels else 0.0
     tiny = kernels >= limits.MANY_KERNELS and mean_us < limits.TINY_KERNEL_US
     words = (f"{count(kernels)} kernels of {short_duration(mean_us)} each",)
-    return Evidence(tiny, False, idle_us, words)
+    return Evidence(tiny, False, looked.spent(idle_us(IdleCause.LAUNCH)), words)
 
 
 def _host(looked: Looked) -> Evidence:
-    idle_us = looked.total(lambda cost: cost.idle_us.get(IdleCause.HOST, 0.0))
-    return Evidence(idle_us > 0, False, idle_us, ("the GPU has nothing to do meanwhile",))
+    spent = looked.spent(idle_us(IdleCause.HOST))
+    return Evidence(bool(spent), False, spent, ("the GPU has nothing to do meanwhile",))
 
 
 def _float32(looked: Looked) -> Evidence:
@@ -101,55 +100,54 @@ KINDS = (
         _only_waits,
         limits.LEAST_SHARE,
         frozenset({Metric.WAIT, Metric.PAGEABLE_COPY, Metric.ALLOCATION}),
-        "The GPU idles while the host waits for it here, which {cost}. Read the value every N steps, "
-        "or keep it on the GPU.",
+        "The GPU idles while the host waits for it here. Read the value every N steps, or keep it on the "
+        "GPU.",
     ),
     Kind(
         codes.PAGEABLE_COPY,
         EVIDENCE[Metric.PAGEABLE_COPY],
         limits.LEAST_SHARE,
         frozenset({Metric.PAGEABLE_COPY, Metric.WAIT}),
-        "This copies from or to pageable memory, which {cost}. Make the tensor on the GPU, or copy "
-        "from pinned memory with `non_blocking=True`.",
+        "This copies from or to pageable memory. Make the tensor on the GPU, or copy from pinned memory with "
+        "`non_blocking=True`.",
     ),
     Kind(
         codes.EXPOSED_COPY,
         _exposed,
         limits.LEAST_SHARE,
         frozenset({Metric.PAGEABLE_COPY, Metric.WAIT}),
-        "The GPU computes nothing while this copies, which {cost}. Start the copy earlier, on a "
-        "stream of its own.",
+        "The GPU computes nothing while this copies. Start the copy earlier, on a stream of its own.",
     ),
     Kind(
         codes.TINY_KERNELS,
         _tiny,
         limits.LEAST_LAUNCH_SHARE,
         frozenset({Metric.KERNELS}),
-        "The GPU waits for one tiny kernel after the other, which {cost}. Compute it in one operation, or "
-        "let `torch.compile` fuse it.",
+        "The GPU waits for one tiny kernel after the other. Compute it in one operation, or let "
+        "`torch.compile` fuse it.",
     ),
     Kind(
         codes.DATA_WAIT,
         EVIDENCE[Metric.DATA_IDLE],
         limits.LEAST_DATA_SHARE,
         frozenset({Metric.DATA_IDLE}),
-        "Loading data on this line {cost}. Load in more workers, make this line cheaper, or do it once "
-        "ahead.",
+        "The GPU idles while this line loads data. Load in more workers, make this line cheaper, or do it "
+        "once ahead.",
     ),
     Kind(
         codes.ALLOCATION,
         _allocating,
         limits.LEAST_SHARE,
         frozenset({Metric.ALLOCATION, Metric.WAIT}),
-        "The GPU idles while this line fetches or frees memory, which {cost}. Keep shapes alike from step to "
-        "step, and do not empty the cache.",
+        "The GPU idles while this line fetches or frees memory. Keep shapes alike from step to step, and "
+        "do not empty the cache.",
     ),
     Kind(
         codes.FLOAT32_PRODUCTS,
         _float32,
         limits.LEAST_PRODUCT_SHARE,
         frozenset({Metric.FLOAT32_PRODUCTS, Metric.WIDE_PRODUCTS}),
-        "This line {cost}, and leaves the Tensor Cores idle. Use "
+        "This leaves the Tensor Cores idle. Use "
         '`torch.set_float32_matmul_precision("high")` or bfloat16 autocast.',
     ),
     Kind(
@@ -157,8 +155,8 @@ KINDS = (
         _host,
         limits.LEAST_HOST_SHARE,
         frozenset({Metric.WAIT, Metric.PAGEABLE_COPY, Metric.KERNELS, Metric.DATA_IDLE}),
-        "The GPU idles while Python is busy on this line, which {cost}. Do it every N steps, on another "
-        "thread, or on the GPU.",
+        "The GPU idles while Python is busy on this line. Do it every N steps, on another thread, or on the "
+        "GPU.",
     ),
 )
 """What is looked for on every measured line. Of several on one line the dearest is reported."""

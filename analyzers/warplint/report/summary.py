@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from warplint.project.result import FileResult
-from warplint.report.figures import counted
+from warplint.report.figures import counted, share
 from warplint.source.records import dataclass, field
-from warplint.static.finding import Applicability, Outcome, Severity
+from warplint.static.finding import Applicability, Lost, Outcome, Severity, lost_together
 
 FAILING = frozenset({Severity.ERROR, Severity.WARNING})
 
@@ -26,6 +26,7 @@ class Tally:
     errors: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     """What a capture said of findings, where one was asked."""
+    lost: list[Lost] = field(default_factory=list)
 
     def counting(self, results: Iterable[FileResult]) -> Iterator[FileResult]:
         """Pass results through and count them on the way."""
@@ -38,6 +39,7 @@ class Tally:
                 self.failing += finding.severity in FAILING
                 if finding.measured is not None:
                     self.outcomes[finding.measured.outcome] += 1
+                    self.lost += finding.measured.lost
                 self.safe += finding.fix is Applicability.SAFE
                 self.unsafe += finding.fix is Applicability.UNSAFE
             yield result
@@ -55,6 +57,7 @@ def summary(tally: Tally, changing: str, unsafe_fixes: bool) -> Iterator[str]:
     yield f"Found {counted(found, 'finding')}" + (f" ({tally.fixed} {changing})." if changing else ".")
     if tally.outcomes:
         yield f"Measured: {', '.join(_counts(tally.outcomes))}."
+        yield from _lost(tally.lost)
     offered = tally.safe + (tally.unsafe if unsafe_fixes else 0)
     if offered and not changing:
         yield f"[*] {offered} fixable with `{'--fix --unsafe-fixes' if unsafe_fixes else '--fix'}`."
@@ -72,6 +75,14 @@ SAID = {
 
 def _counts(outcomes: Counter[Outcome]) -> Iterator[str]:
     return (f"{outcomes[outcome]} {said}" for outcome, said in SAID.items() if outcomes[outcome])
+
+
+def _lost(lost: Iterable[Lost]) -> Iterator[str]:
+    """What the findings cost together, by capture: the time that several speak of counts once."""
+    shares = lost_together(lost)
+    for capture, part in shares.items():
+        where = f" of {capture}" if len(shares) > 1 else ""
+        yield f"Together they lose {share(part)} of a step{where}."
 
 
 def diff_summary(tally: Tally, unsafe_fixes: bool) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
+from collections.abc import Iterable
 
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
@@ -65,16 +67,45 @@ class Outcome(str, enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """Time that the GPU lost in one way on one captured line; ``share`` of a step, from 0 to 1.
+
+    Two findings can speak of the same time: it has one place, and one ``kind``.
+    """
+
+    capture: str
+    file: str
+    line: int
+    kind: str
+    share: float
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        return self.capture, self.file, self.line, self.kind
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """A capture's word on a finding: ``cost_us`` a step, from 0; ``share`` of the step, from 0 to 1.
 
-    ``sentence`` says it to users: the cost and its evidence, or why there is none.
+    ``sentence`` says it to users: the cost and its evidence, or why there is none. ``lost`` is where the GPU
+    lost time by it: no more than ``share``, and less where part of the time is work that has to be done.
     """
 
     outcome: Outcome
     sentence: str
     cost_us: float = 0.0
     share: float = 0.0
+    lost: tuple[Lost, ...] = ()
+
+
+def lost_together(lost: Iterable[Lost]) -> dict[str, float]:
+    """The share of a step that was lost, by capture; what several findings speak of counts once."""
+    once = {each.key: each for each in lost}
+    shares: defaultdict[str, float] = defaultdict(float)
+    for each in once.values():
+        shares[each.capture] += each.share
+    return dict(shares)
 
 
 @dataclass(frozen=True, slots=True)
