@@ -42,7 +42,7 @@ def markdown_table(placed: PlacedCost, profile: Profile) -> str:
     """A line's costs as a Markdown table whose head says where they come from."""
     rows = [f"| {label} | {value} |" for label, value in figures(placed.cost, profile.totals.steps, _code)]
     stale = [f"*{STALE}*", ""] if placed.stale else []
-    return "\n".join([*stale, f"| {_literal(origin(profile))} | this line |", "|:--|--:|", *rows])
+    return "\n".join([*stale, f"| {literal(origin(profile))} | this line |", "|:--|--:|", *rows])
 
 
 def plain_table(placed: PlacedCost, profile: Profile) -> str:
@@ -130,7 +130,7 @@ def _shortened(name: str) -> str:
     return name if len(name) <= KERNEL_NAME_WIDTH else name[: KERNEL_NAME_WIDTH - 1] + "…"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Text as it is, in a table's cell.
 
     A capture can come with the workspace: its names must not bring links or pictures into a hover.

@@ -206,7 +206,7 @@ class Session:
     async def score(self, document: Document, results: Results) -> Score | None:
         """The score of a document's results, found when first asked for: findings do not wait for it."""
         if document.scored is None or document.scored[0] is not results:
-            document.scored = results, await self.engine_worker.call(_score, results.checked)
+            document.scored = results, await self.engine_worker.call(_score, results)
         return document.scored[1]
 
     async def settled(self, uri: str) -> tuple[Document, Results] | None:
@@ -347,15 +347,15 @@ class Session:
         return Results(next(self._numbers), source, project, generation, checked, measured, took_s, joined)
 
 
-def _score(checked: Checked) -> Score | None:
-    """The score for a client that draws one; findings and costs are shown even if it fails."""
+def _score(results: Results) -> Score | None:
+    """The score of a document's results; findings and costs are shown even if it fails."""
     # Imported with the first document: ``initialize`` is not kept waiting.
     from warplint.advice.score import score
 
     try:
-        return score(checked)
+        return score(results.checked, [told for _, told in results.told])
     except Exception:
-        logger.exception("%s could not be scored", checked.source.path)
+        logger.exception("%s could not be scored", results.source.path)
         return None
 
 

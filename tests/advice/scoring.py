@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from warplint.advice.score import Score, score
 from warplint.project.config import Config
 from warplint.project.engine import Checked, Engine
 from warplint.source.text import SourceText
+
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "score.md").read_text(encoding="utf-8")
+(DOCUMENTED_PROGRAM,) = re.findall(r"```python\n(.*?)```", DOCUMENTED, re.DOTALL)
+ROW = re.compile(r"^ *\| *([^|]+?) *\| *([^|]*?) *\|(?: *([^|]*?) *\|)?(?: *([^|]*?) *\|)?$", re.MULTILINE)
 
 ENGINE = Engine(Path("/"), Config(Path("/")))
 
@@ -29,3 +34,10 @@ def scored(text: str, previous: Checked | None = None) -> Score:
 
 def points(found: Score) -> list[tuple[int, str, int | None]]:
     return [(part.points, part.label, part.line) for part in found.parts]
+
+
+def documented_parts(heading: str) -> list[tuple[int, str, int | None]]:
+    """The parts in the first table of points below a heading of docs/score.md, to the row of their sum."""
+    table = DOCUMENTED.partition(f"{heading}\n")[2].partition("| **")[0]
+    rows = [row for row in ROW.findall(table) if row[0].lstrip("-").isdigit()]
+    return [(int(value), label, int(line) if line else None) for value, label, line, _ in rows]

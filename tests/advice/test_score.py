@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
-from scoring import checked, points, scored
+from scoring import DOCUMENTED, DOCUMENTED_PROGRAM, ROW, checked, documented_parts, points, scored
 
 from warplint.advice.practices import PRACTICES
 from warplint.advice.score import score
 from warplint.advice.weights import COSTS, Band
 from warplint.source.records import replace
 from warplint.static.finding import Confidence, Hotness
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "score.md"
 
 START = (75, "where every file with GPU code starts", None)
 
@@ -84,7 +79,7 @@ def test_a_certain_medium_finding_holds_yellow() -> None:
         (5, "compiled", 13),
         (3, "TF32 matrix products", 12),
         (-15, "WL201 host-read-in-hot-loop, certain", 11),
-        (-4, "held at 70: certain medium-risk finding WL201 on line 11", 11),
+        (-4, "held at 70: certain medium-risk finding WL201", 11),
     ]
     assert (found.value, found.band) == (70, Band.YELLOW)
     assert found.summary == "Held yellow by WL201 host-read-in-hot-loop on line 11."
@@ -95,7 +90,7 @@ def test_a_certain_high_risk_finding_holds_red() -> None:
     assert points(found) == [
         START,
         (-30, "WL101 host-tensor-in-hot-code, certain", 11),
-        (-15, "held at 30: certain high-risk finding WL101 on line 11", 11),
+        (-15, "held at 30: certain high-risk finding WL101", 11),
     ]
     assert (found.value, found.band) == (30, Band.RED)
     assert found.summary == "Held red by WL101 host-tensor-in-hot-code on line 11."
@@ -105,7 +100,7 @@ def test_a_likely_high_risk_finding_holds_yellow_and_not_red() -> None:
     practice = "torch.autocast('cuda')\ntorch.compile(Net())\ntorch.no_grad()\ntorch.cuda.graph(g)\n"
     found = scored(FORWARD + practice)
     assert [part.points for part in found.parts] == [75, 6, 5, 4, 3, -20, -3]
-    assert found.parts[-1].label == "held at 70: likely high-risk finding WL101 on line 6"
+    assert found.parts[-1].label == "held at 70: likely high-risk finding WL101"
     assert (found.value, found.band) == (70, Band.YELLOW)
 
 
@@ -194,18 +189,9 @@ def test_a_file_whose_only_function_is_being_typed_in_keeps_its_score() -> None:
     assert scored(LOOP + "        x = \n", before).value == 75
 
 
-DOCUMENTED = DOCUMENT.read_text(encoding="utf-8")
-ROW = re.compile(r"^ *\| *([^|]+?) *\| *([^|]*?) *\|(?: *([^|]*?) *\|)?(?: *([^|]*?) *\|)?$", re.MULTILINE)
-
-
 def test_the_documented_example_adds_up_as_documented() -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", DOCUMENTED, re.DOTALL)
-    rows = [
-        row for row in ROW.findall(DOCUMENTED.partition("## An example")[2]) if row[0].lstrip("-").isdigit()
-    ]
-    wanted = [(int(value), label, int(line) if line else None) for value, label, line, _ in rows]
-    found = scored(program)
-    assert points(found) == wanted
+    found = scored(DOCUMENTED_PROGRAM)
+    assert points(found) == documented_parts("## An example")
     assert f"| **{found.value}** | **{found.band.value}** |" in DOCUMENTED
 
 
@@ -217,7 +203,7 @@ def test_the_documented_example_adds_up_as_documented() -> None:
     ],
 )
 def test_the_documented_improvements_give_the_documented_scores(changes: dict[str, str], value: int) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", DOCUMENTED, re.DOTALL)
+    program = DOCUMENTED_PROGRAM
     for old, new in changes.items():
         assert program.count(old) == 1
         program = program.replace(old, new)

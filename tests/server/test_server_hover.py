@@ -87,7 +87,7 @@ async def test_a_finding_on_a_measured_line_shows_costs_and_reason(
 ) -> None:
     text = await session.hover(await opened(session, model), ROTARY_LINE, 20)
     assert text is not None
-    costs, _, reason = text.partition("\n\n---\n\n")
+    costs, reason, found, score = text.split("\n\n---\n\n")
     assert rows(costs) == {
         TITLE: "this line",
         "share of the captured time": "12%",
@@ -98,8 +98,18 @@ async def test_a_finding_on_a_measured_line_shows_costs_and_reason(
         "waits for the GPU": "1",
         "waited": "2.50 ms",
     }
-    assert reason.startswith("**WL101 ")
+    assert reason.startswith("**WL101 host-tensor-in-hot-code** (not judged)\n\n")
     assert "pageable" in reason
+    assert found.startswith(
+        "**WL051 measured-wait** (found by measuring alone)\n\nCosts 12.3 ms of a 100 ms step"
+    )
+    # The finding is likely and its risk high; two points are taken for each percent that was measured.
+    assert rows(score) == {
+        "GPU-friendliness of this file": "30",
+        "WL051 measured-wait, loses 12.3% of a step": "−25",
+        "WL101 host-tensor-in-hot-code, likely": "−20",
+        "everything else": "+75",
+    }
 
 
 async def test_the_reason_is_shown_over_the_finding_alone(project: Path, session: Editor) -> None:
@@ -167,5 +177,13 @@ async def test_a_client_without_markdown_gets_plain_text(project: Path, model: P
     async with editor(project, capabilities=plain) as session:
         uri = await opened(session, model)
         text = await session.hover(uri, MULTIPLY_LINE, 12)
+        finding = await session.hover(uri, ROTARY_LINE, 20)
     assert text is not None
     assert text.splitlines()[:3] == [TITLE, "  share of the captured time: 3.1%", "  GPU busy: 3.14 ms"]
+    assert finding is not None
+    assert finding.splitlines()[-4:] == [
+        "GPU-friendliness of this file: 30",
+        "  WL051 measured-wait, loses 12.3% of a step: −25",
+        "  WL101 host-tensor-in-hot-code, likely: −20",
+        "  everything else: +75",
+    ]

@@ -65,10 +65,10 @@ class Evidence:
         """Whether so much can be won that the cost alone says how much the finding matters."""
         return self.lost_part > 0
 
-    def lost(self, capture: str, step_us: float) -> tuple[Lost, ...]:
-        """The lost part of each time, as shares of a step."""
+    def lost(self, capture: str, step_us: float) -> tuple[Lost, ...] | None:
+        """The lost part of each time, as shares of a step; None where that is not told."""
         if not self.is_loss or not step_us:
-            return ()
+            return None
         return tuple(
             Lost(capture, each.file, each.line, each.kind, self.lost_part * each.us / step_us)
             for each in self.spent

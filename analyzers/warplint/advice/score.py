@@ -5,33 +5,20 @@ docs/score.md says to users what is done here; the numbers are in ``weights`` an
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 
+from warplint.advice.findings_weighed import Group, Weighed, groups, refuted, weigh
 from warplint.advice.gpu_code import works_on_gpu
 from warplint.advice.practices import PRACTICES, Found, Practices
-from warplint.advice.weights import (
-    CHANGES_BAND,
-    COSTS,
-    FLOORS,
-    HIGHEST,
-    HOLDS,
-    PRACTICE_LIMIT,
-    REPEATED,
-    START,
-    Band,
-)
-from warplint.project.engine import Checked, all_rules
+from warplint.advice.weights import CHANGES_BAND, FLOORS, PRACTICE_LIMIT, START, Band
+from warplint.project.engine import Checked
 from warplint.static.chunks import Placed
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Finding, Hotness
+from warplint.static.finding import Confidence, Finding
 from warplint.static.index import Index
 from warplint.static.knowledge import Knowledge
-from warplint.static.rule import At, Risk, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +40,35 @@ class Score:
     parts: tuple[Part, ...]
 
 
-def score(checked: Checked) -> Score | None:
-    """The score of a checked text; None for one without GPU code."""
+def score(checked: Checked, told: Sequence[Finding] | None = None) -> Score | None:
+    """The score of a checked text; None for one without GPU code.
+
+    ``told`` are its findings with what a capture says of them, and those that measuring alone made
+    (``measured.join``); None where no capture was asked.
+    """
     analysis = checked.analysis
     chunks = [*analysis.replaced, *analysis.readable]
     if not chunks:
         return None
     index = Index(chunks)
     facts = Facts(checked.source, Knowledge(index))
-    weighed = _weighed(checked)
-    if not weighed and not works_on_gpu(index, facts):
+    found = checked.findings if told is None else told
+    weighed, free = weigh(checked.source, found), refuted(checked.source, found)
+    if not weighed and not free and not works_on_gpu(index, facts):
         return None
     sheet = _Sheet()
     sheet.add("where every file with GPU code starts", START)
     _count_practices(sheet, _practices().found(index, facts), set(analysis.replaced))
-    for confidence in Confidence:
-        _count_findings(sheet, [each for each in weighed if each.finding.confidence is confidence])
+    for sureness in Confidence:
+        _count_findings(sheet, [each for each in weighed if each.sureness is sureness])
     if sheet.value < FLOORS[Band.RED]:
         sheet.add(f"no score is below {FLOORS[Band.RED]}", FLOORS[Band.RED] - sheet.value)
+    for each in free:
+        sheet.add(f"{each.title}, which costs nothing here as measured", 0, each.line)
     broken = _first_broken_line(checked)
     if broken is not None:
         sheet.add(f"line {broken} does not parse: the rest of the file counts", 0, broken)
-    return Score(sheet.value, band_of(sheet.value), _summary(sheet, weighed, broken), tuple(sheet.parts))
+    return Score(sheet.value, band_of(sheet.value), _summary(sheet, broken), tuple(sheet.parts))
 
 
 def band_of(value: int) -> Band:
@@ -86,6 +80,7 @@ class _Sheet:
     """The parts written so far; the value is never anything but their sum."""
 
     parts: list[Part] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
     held_by: Weighed | None = None
 
     @property
@@ -94,47 +89,6 @@ class _Sheet:
 
     def add(self, label: str, points: int, line: int | None = None) -> None:
         self.parts.append(Part(label, points, line))
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A finding that counts: with the risk it has where it stands, what it costs, and its line, from 1."""
-
-    finding: Finding
-    risk: Risk
-    cost: Fraction
-    line: int
-
-    @property
-    def title(self) -> str:
-        return f"{self.finding.code} {self.finding.name}"
-
-    @property
-    def hold(self) -> int:
-        """The highest value of a file with this finding."""
-        return HOLDS.get((self.risk, self.finding.confidence), HIGHEST)
-
-
-def _weighed(checked: Checked) -> list[Weighed]:
-    """The rules' findings, surer ones first; each further one of a rule costs less."""
-    order = list(Confidence)
-    repeats: Counter[str] = Counter()
-    weighed = []
-    for finding in sorted(checked.findings, key=lambda finding: order.index(finding.confidence)):
-        rule = _rules().get(finding.code)
-        if rule is None:
-            continue
-        risk = rule.risk if _is_hot(finding, rule) else Risk.LOW
-        cost = COSTS[risk, finding.confidence] * REPEATED ** repeats[finding.code]
-        repeats[finding.code] += 1
-        line = checked.source.position(finding.span.start).line
-        weighed.append(Weighed(finding, risk, cost, line))
-    return weighed
-
-
-def _is_hot(finding: Finding, rule: Rule) -> bool:
-    """Whether it costs every step: of effects elsewhere than on the line, the rule has judged that itself."""
-    return finding.hotness is Hotness.STEP or rule.proof.at is not At.LINE
 
 
 def _count_practices(sheet: _Sheet, found: Sequence[Found], replaced: Collection[Placed]) -> None:
@@ -146,30 +100,19 @@ def _count_practices(sheet: _Sheet, found: Sequence[Found], replaced: Collection
 
 
 def _count_findings(sheet: _Sheet, weighed: Sequence[Weighed]) -> None:
-    """Take off what the findings of one confidence cost, a part a rule; then hold the value if one does."""
+    """Take off what equally sure findings cost, a part a rule; then hold the value if one does."""
     before = band_of(sheet.value)
-    by_rule: dict[str, list[Weighed]] = {}
-    for each in weighed:
-        by_rule.setdefault(each.finding.code, []).append(each)
-    for group in sorted(by_rule.values(), key=lambda group: -sum(each.cost for each in group)):
-        first = group[0]
-        places = f", {len(group)} places" if len(group) > 1 else ""
-        label = f"{first.title}, {first.finding.confidence.value}{places}"
-        sheet.add(label, -_rounded(sum((each.cost for each in group), Fraction())), first.line)
+    for group in groups(weighed):
+        sheet.groups.append(group)
+        sheet.add(group.label, -group.points, group.line)
     holder = min(weighed, key=lambda each: (each.hold, each.line), default=None)
     if holder is not None and sheet.value > holder.hold:
         what = f"{holder.finding.confidence.value} {holder.risk.value}-risk finding {holder.finding.code}"
-        label = f"held at {holder.hold}: {what} on line {holder.line}"
-        sheet.add(label, holder.hold - sheet.value, holder.line)
+        sheet.add(f"held at {holder.hold}: {what}", holder.hold - sheet.value, holder.line)
         sheet.held_by = holder
-    changes_band = all(each.finding.confidence in CHANGES_BAND for each in weighed)
+    changes_band = all(each.sureness in CHANGES_BAND for each in weighed)
     if not changes_band and band_of(sheet.value) is not before:
         sheet.add("what is only possible leaves the band as it is", FLOORS[before] - sheet.value)
-
-
-def _rounded(points: Fraction) -> int:
-    """To the nearest whole number, halves up."""
-    return math.floor(points + Fraction(1, 2))
 
 
 def _first_broken_line(checked: Checked) -> int | None:
@@ -177,17 +120,16 @@ def _first_broken_line(checked: Checked) -> int | None:
     return checked.source.position(broken[0].span.start).line if broken else None
 
 
-def _summary(sheet: _Sheet, weighed: Sequence[Weighed], broken: int | None) -> str:
-    return _reason(sheet, weighed) + (f" Line {broken} does not parse." if broken is not None else "")
+def _summary(sheet: _Sheet, broken: int | None) -> str:
+    return _reason(sheet) + (f" Line {broken} does not parse." if broken is not None else "")
 
 
-def _reason(sheet: _Sheet, weighed: Sequence[Weighed]) -> str:
-    if sheet.held_by is not None:
-        return (
-            f"Held {band_of(sheet.held_by.hold).value} by {sheet.held_by.title} on line {sheet.held_by.line}."
-        )
-    if weighed:
-        worst = max(weighed, key=lambda each: (each.cost, -each.line))
+def _reason(sheet: _Sheet) -> str:
+    held_by = sheet.held_by
+    worst = max(sheet.groups, key=lambda group: (group.points, -group.line), default=None)
+    if held_by is not None:
+        return f"Held {band_of(held_by.hold).value} by {held_by.title} on line {held_by.line}."
+    if worst is not None:
         return f"{worst.title} on line {worst.line} costs most."
     return "Nothing was found that keeps the GPU waiting."
 
@@ -195,8 +137,3 @@ def _reason(sheet: _Sheet, weighed: Sequence[Weighed]) -> str:
 @lru_cache(maxsize=1)
 def _practices() -> Practices:
     return Practices(PRACTICES)
-
-
-@lru_cache(maxsize=1)
-def _rules() -> Mapping[str, Rule]:
-    return {rule.code: rule for rule in all_rules()}

@@ -45,6 +45,10 @@ REPEATED = Fraction(1, 2)
 """What each further finding of the same rule costs beside the one before it: what two places have in common
 is mended once learned, and a file is not worse for being long."""
 
+PERCENT_LOST = 2
+"""What each percent of a step costs that a finding was measured to lose. Three tenths of a step lost take a
+file from where it starts into red, and three hundredths into yellow."""
+
 HOLDS = {
     (Risk.HIGH, Confidence.CERTAIN): FLOORS[Band.YELLOW] - 1,
     (Risk.MEDIUM, Confidence.CERTAIN): FLOORS[Band.GREEN] - 1,

@@ -39,7 +39,7 @@ class Tally:
                 self.failing += finding.severity in FAILING
                 if finding.measured is not None:
                     self.outcomes[finding.measured.outcome] += 1
-                    self.lost += finding.measured.lost
+                    self.lost += finding.measured.lost or ()
                 self.safe += finding.fix is Applicability.SAFE
                 self.unsafe += finding.fix is Applicability.UNSAFE
             yield result

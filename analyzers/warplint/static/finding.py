@@ -89,14 +89,15 @@ class Measured:
     """A capture's word on a finding: ``cost_us`` a step, from 0; ``share`` of the step, from 0 to 1.
 
     ``sentence`` says it to users: the cost and its evidence, or why there is none. ``lost`` is where the GPU
-    lost time by it: no more than ``share``, and less where part of the time is work that has to be done.
+    lost time by it, no more than ``share``, and less where part of the time is work that has to be done; None
+    where a capture does not tell.
     """
 
     outcome: Outcome
     sentence: str
     cost_us: float = 0.0
     share: float = 0.0
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[Lost, ...] | None = None
 
 
 def lost_together(lost: Iterable[Lost]) -> dict[str, float]:
