@@ -50,6 +50,8 @@ MAY_IMPORT = {
         "warplint.profile",
         "warplint.project",
         "warplint.advice.diagnosis.verdict",
+        "warplint.advice.score",
+        "warplint.advice.workspace_score",
         "warplint.capture.layout",
     },
     "warplint.commands": {

@@ -12,7 +12,7 @@ from functools import lru_cache
 from warplint.advice.findings_weighed import Group, Weighed, groups, refuted, weigh
 from warplint.advice.gpu_code import works_on_gpu
 from warplint.advice.practices import PRACTICES, Found, Practices
-from warplint.advice.weights import CHANGES_BAND, FLOORS, PRACTICE_LIMIT, START, Band
+from warplint.advice.weights import CHANGES_BAND, FLOORS, HIGHEST, PRACTICE_LIMIT, START, Band
 from warplint.project.engine import Checked
 from warplint.static.chunks import Placed
 from warplint.static.facts import Facts
@@ -31,13 +31,30 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """The highest value that a finding allows, what finding that is, and its line, from 1."""
+
+    value: int
+    finding: str
+    line: int
+
+    @property
+    def label(self) -> str:
+        return f"held at {self.value}: {self.finding}"
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
-    """``value`` from 0 to 100 is the sum of the points of its parts; ``summary`` is one sentence."""
+    """``value`` from 0 to 100 is the sum of the points of its parts; ``summary`` is one sentence.
+
+    ``hold`` is what allows no more, whether it has come to that or not.
+    """
 
     value: int
     band: Band
     summary: str
     parts: tuple[Part, ...]
+    hold: Hold | None = None
 
 
 def score(checked: Checked, told: Sequence[Finding] | None = None) -> Score | None:
@@ -68,7 +85,8 @@ def score(checked: Checked, told: Sequence[Finding] | None = None) -> Score | No
     broken = _first_broken_line(checked)
     if broken is not None:
         sheet.add(f"line {broken} does not parse: the rest of the file counts", 0, broken)
-    return Score(sheet.value, band_of(sheet.value), _summary(sheet, broken), tuple(sheet.parts))
+    parts = tuple(sheet.parts)
+    return Score(sheet.value, band_of(sheet.value), _summary(sheet, broken), parts, _hold(weighed))
 
 
 def band_of(value: int) -> Band:
@@ -105,14 +123,25 @@ def _count_findings(sheet: _Sheet, weighed: Sequence[Weighed]) -> None:
     for group in groups(weighed):
         sheet.groups.append(group)
         sheet.add(group.label, -group.points, group.line)
-    holder = min(weighed, key=lambda each: (each.hold, each.line), default=None)
-    if holder is not None and sheet.value > holder.hold:
-        what = f"{holder.finding.confidence.value} {holder.risk.value}-risk finding {holder.finding.code}"
-        sheet.add(f"held at {holder.hold}: {what}", holder.hold - sheet.value, holder.line)
-        sheet.held_by = holder
+    hold = _hold(weighed)
+    if hold is not None and sheet.value > hold.value:
+        sheet.add(hold.label, hold.value - sheet.value, hold.line)
+        sheet.held_by = _holder(weighed)
     changes_band = all(each.sureness in CHANGES_BAND for each in weighed)
     if not changes_band and band_of(sheet.value) is not before:
         sheet.add("what is only possible leaves the band as it is", FLOORS[before] - sheet.value)
+
+
+def _holder(weighed: Sequence[Weighed]) -> Weighed | None:
+    return min(weighed, key=lambda each: (each.hold, each.line), default=None)
+
+
+def _hold(weighed: Sequence[Weighed]) -> Hold | None:
+    holder = _holder(weighed)
+    if holder is None or holder.hold == HIGHEST:
+        return None
+    what = f"{holder.finding.confidence.value} {holder.risk.value}-risk finding {holder.finding.code}"
+    return Hold(holder.hold, what, holder.line)
 
 
 def _first_broken_line(checked: Checked) -> int | None:
