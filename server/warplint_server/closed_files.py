@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from warplint.project.result import FileResult
+    from warplint_server.measured_files import MeasuredFiles
 
 LENGTH_BYTES = 8
 ID_BYTES = 12
@@ -57,12 +58,12 @@ def framed(value: object) -> bytes:
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
-def answers(request: Request) -> Iterator[Answer | Problem]:
+def answers(request: Request, measured: MeasuredFiles) -> Iterator[Answer | Problem]:
     """An answer for each file, in the order of their names."""
     from warplint.project.batch import Work, check_item, forget
     from warplint.project.config import ConfigError
     from warplint.project.document import NOTEBOOK
-    from warplint.project.files import Configs, find_files
+    from warplint.project.files import Configs, Target, find_files
     from warplint.project.torch_target import TorchTargets, installed_for
 
     forget()
@@ -73,6 +74,8 @@ def answers(request: Request) -> Iterator[Answer | Problem]:
                 if item.path.suffix == NOTEBOOK:
                     continue
                 result = check_item(item, Work(cache=True, packs=request.trusted))
+                if result.error is None and isinstance(item, Target):
+                    result = measured.told(item, folder, result, request.trusted)
                 if result.error is not None:
                     yield Problem(f"{item.path}: {result.error}")
                     continue
@@ -90,9 +93,12 @@ def _identifier(result: FileResult) -> str:
 
 def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer requests until there are no more, each with a None at its end."""
+    from warplint_server.measured_files import MeasuredFiles  # Nothing is imported before it is needed.
+
+    measured = MeasuredFiles()
     while len(head := stdin.read(LENGTH_BYTES)) == LENGTH_BYTES:
         request: Any = pickle.loads(stdin.read(int.from_bytes(head, "big")))
-        for answer in answers(request):
+        for answer in answers(request, measured):
             stdout.write(framed(answer))
             stdout.flush()
         stdout.write(framed(None))

@@ -74,7 +74,7 @@ def _stands_in(uri: str, source: SourceText, span: Span) -> bool:
 def diagnostics_of_file(
     server: WarplintServer, uri: str, result: FileResult, rules: Mapping[str, Rule]
 ) -> list[types.Diagnostic]:
-    """The same of a file that is not open; without what was measured, which is shown beside the code."""
+    """The same of a file that is not open."""
     findings = [
         _diagnostic(server, uri, result.source, finding, finding.message, rules.get(finding.code))
         for finding in result.findings

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from lsp_captures import write_capture
 from lsp_editor import PATIENCE_S, Editor, client_capabilities, editor
 from lsp_samples import ROTARY, ROTARY_FIXED, ROTARY_RANGE
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from warplint.profile.model import IdleCause, LineCost
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -133,3 +136,52 @@ async def test_a_client_may_want_open_documents_alone(project: Path) -> None:
     async with editor(project, capabilities=capabilities, options={"workspaceDiagnostics": False}) as session:
         provider = session.capabilities.diagnostic_provider
     assert provider is not None and provider.workspace_diagnostics is False
+
+
+READING = """\
+import torch
+
+
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = model(batch.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+READ_LINE = 9
+
+
+async def test_a_capture_judges_files_that_are_not_open(project: Path, pulling: Editor) -> None:
+    uris = fill(project, train=READING, other=ROTARY)
+    before = await pulled(pulling)
+    waits = LineCost("", READ_LINE, cpu_us=1e4, waits=80, idle_us={IdleCause.SYNC: 310_000})
+    write_capture(project, "20260101T000000Z-a", "train.py", [waits])
+    confirmed = await pulled(pulling, before)
+    (found,) = full(confirmed[uris["train"]]).items
+    assert found.severity is types.DiagnosticSeverity.Error
+    assert found.message.startswith("Costs 31.0 ms of a 100 ms step: 8 waits. ")
+    # What was not captured is not looked at again.
+    assert isinstance(confirmed[uris["other"]], types.WorkspaceUnchangedDocumentDiagnosticReport)
+    write_capture(project, "20260102T000000Z-b", "train.py", [LineCost("", READ_LINE, cpu_us=1e4)])
+    (refuted,) = full((await pulled(pulling, confirmed))[uris["train"]]).items
+    assert refuted.severity is types.DiagnosticSeverity.Hint
+    # An edit of the line takes what was measured of it away.
+    fill(project, train=READING.replace("print(loss.item())", "print(2 * loss.item())"))
+    (edited,) = full((await pulled(pulling))[uris["train"]]).items
+    assert edited.severity is types.DiagnosticSeverity.Warning
+
+
+async def test_open_and_closed_files_are_judged_alike(project: Path, pulling: Editor) -> None:
+    uris = fill(project, train=READING)
+    write_capture(project, "20260101T000000Z-a", "train.py", [LineCost("", READ_LINE, cpu_us=1e4)])
+    (closed,) = full((await pulled(pulling))[uris["train"]]).items
+    pulling.open(project / "train.py", READING)
+    judged = types.DiagnosticSeverity.Hint
+    for _ in range(50):
+        (opened,) = full((await pulled(pulling))[uris["train"]]).items
+        if opened.severity is judged:
+            break
+        await asyncio.sleep(0.2)
+    assert (opened.message, opened.range) == (closed.message, closed.range)
+    assert closed.severity is judged

@@ -207,7 +207,7 @@ class Engine:
             profile = profile or self.newest_profile()
         except LayoutError:
             return {}
-        return place(profile, _capture_name(source.path, root or self.root), source) if profile else {}
+        return place(profile, capture_name(source.path, root or self.root), source) if profile else {}
 
     def _judge(self, analysis: Analysis) -> Checked:
         """Leave out what configuration and comments silence, and put in what could not be parsed."""
@@ -281,7 +281,7 @@ class Engine:
         )
 
 
-def _capture_name(path: Path, root: Path) -> str:
+def capture_name(path: Path, root: Path) -> str:
     """A file as captures name it: from the root with forward slashes, or absolute outside it."""
     absolute = path.absolute()
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
