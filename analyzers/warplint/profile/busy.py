@@ -34,13 +34,25 @@ def share_busy(work: Iterable[tuple[int, int, int]], begin: int, end: int) -> Bu
     to those that end first.
     """
     busy = Busy()
+    by_owner, gaps = busy.by_owner, busy.gaps
     active: list[tuple[int, int, int]] = []
     now = begin
     for order, (start, stop, owner) in enumerate(sorted(work)):
-        start, stop = max(start, begin), min(stop, end)
+        if start < begin:
+            start = begin
+        if stop > end:
+            stop = end
         if stop <= start:
             continue
-        now = _advance(busy, active, now, start)
+        if len(active) == 1 and active[0][0] <= start:
+            # Mostly one piece of work follows the other.
+            until, _, before = active.pop()
+            by_owner[before] += until - now
+            if until < start:
+                gaps.append((until, start))
+            now = start
+        else:
+            now = _advance(busy, active, now, start)
         heapq.heappush(active, (stop, order, owner))
     _advance(busy, active, now, end)
     return busy

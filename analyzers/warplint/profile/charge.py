@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import bisect
 import enum
-from dataclasses import dataclass
+import operator
+from collections import defaultdict
+from collections.abc import Sequence
 
 from warplint.profile.calls import BACKWARD_NODE, OPTIMIZER
 from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
@@ -30,12 +32,8 @@ class Phase(enum.IntEnum):
     OPTIMIZER = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """A forward operator that carries a sequence number."""
-
-    start: int
-    thread: int
+_Maker = tuple[int, int]
+"""Of a forward operator that carries a sequence number: start and thread."""
 
 
 class Charger:
@@ -46,12 +44,12 @@ class Charger:
         self.stepping_thread = stepping_thread
         nodes = list(spans_named(trace, trace.operators, (BACKWARD_NODE,)))
         self._nodes = {
-            thread: ThreadNesting(trace.operators, members)
+            thread: ThreadNesting(trace.operators, members).innermost
             for thread, members in by_thread(trace.operators, nodes).items()
         }
         self._optimizer = _intervals_by_thread(trace, trace.annotations, OPTIMIZER)
         self._arrow_starts, self._arrow_makers = self._arrows_by_thread()
-        self._makers = self._makers_by_sequence()
+        self._makers = self._makers_by_sequence(nodes)
         self._native_threads = self._forward_threads()
         self._node_places: dict[int, int] = {}
 
@@ -64,10 +62,28 @@ class Charger:
         """The place that caused what ``thread`` did at ``t_ns``; NOWHERE if none of the user's did."""
         own = self._timeline.at(thread, t_ns)
         node = self._node_at(thread, t_ns)
-        if node is None:
-            return self._timeline.at(self.stepping_thread, t_ns) if self._is_autograd(thread) else own
+        if node is not None:
+            return self._place_in_node(node, own)
+        return self._timeline.at(self.stepping_thread, t_ns) if self._is_autograd(thread) else own
+
+    def places(self, thread: int, times: Sequence[int]) -> list[int]:
+        """``place`` at each of these sorted times."""
+        nodes = self._nodes.get(thread)
+        if nodes is None:
+            causing = self.stepping_thread if self._is_autograd(thread) else thread
+            return self._timeline.thread(causing).at_each(times)
+        own = self._timeline.thread(thread).at_each(times)
+        within = list(zip(nodes.at_each(times), own, strict=True))
+        known = {
+            each: each[1] if each[0] == NONE else self._place_in_node(*each) for each in dict.fromkeys(within)
+        }
+        return list(map(known.__getitem__, within))
+
+    def _place_in_node(self, node: int, own: int) -> int:
+        """``own`` is the thread's own place then."""
+        operators = self._trace.operators
         # A backward that runs on the calling thread finds that thread on the ``.backward()`` line throughout.
-        if own not in (NOWHERE, self._timeline.at(thread, self._trace.operators.start[node])):
+        if own != NOWHERE and own != self._timeline.at(operators.thread[node], operators.start[node]):
             return own
         if node not in self._node_places:
             self._node_places[node] = self._place_of_node(node)
@@ -80,7 +96,7 @@ class Charger:
         """
         node = self._node_at(thread, t_ns)
         maker = None if node is None else self._maker_by_arrow(node) or self._maker_by_sequence(node)
-        return (thread, t_ns) if maker is None else self.origin(maker.thread, maker.start)
+        return (thread, t_ns) if maker is None else self.origin(maker[1], maker[0])
 
     def node_start(self, thread: int, t_ns: int) -> int:
         """When the backward node began that a thread was in at a time; that time itself outside any."""
@@ -94,18 +110,36 @@ class Charger:
         in_backward = self._node_at(thread, t_ns) is not None or self._is_autograd(thread)
         return Phase.BACKWARD if in_backward else Phase.FORWARD
 
+    def phases(self, thread: int, times: Sequence[int]) -> list[Phase]:
+        """``phase`` at each of these sorted times."""
+        nodes, optimizer = self._nodes.get(thread), self._optimizer.get(thread)
+        if self._is_autograd(thread):
+            found = [Phase.BACKWARD] * len(times)
+        elif nodes is None:
+            found = [Phase.FORWARD] * len(times)
+        else:
+            forward, backward = Phase.FORWARD, Phase.BACKWARD
+            found = [forward if node == NONE else backward for node in nodes.at_each(times)]
+        if optimizer is None:
+            return found
+        step = Phase.OPTIMIZER
+        return [
+            step if inside else phase for phase, inside in zip(found, optimizer.contain(times), strict=True)
+        ]
+
     def _is_autograd(self, thread: int) -> bool:
         """Without operators, a thread that ran none of the user's Python is taken for autograd's."""
         return not len(self._trace.operators) and thread not in self._timeline.threads
 
     def _node_at(self, thread: int, t_ns: int) -> int | None:
         nodes = self._nodes.get(thread)
-        return None if nodes is None else next(nodes.around(t_ns), None)
+        node = NONE if nodes is None else nodes.at(t_ns)
+        return None if node == NONE else node
 
     def _place_of_node(self, node: int) -> int:
         maker = self._maker_by_arrow(node) or self._maker_by_sequence(node)
         if maker is not None:
-            place = self.place(maker.thread, maker.start)
+            place = self.place(maker[1], maker[0])
             if place != NOWHERE:
                 return place
         start = self._trace.operators.start[node]
@@ -123,24 +157,27 @@ class Charger:
         if self._node_at(thread, starts[index]) != node:
             return None
         maker = self._arrow_makers[thread][index]
-        return maker if maker.start < start else None
+        return maker if maker[0] < start else None
 
     def _maker_by_sequence(self, node: int) -> _Maker | None:
         operators = self._trace.operators
         makers = self._makers.get(operators.sequence[node], [])
         thread = self._native_threads.get(operators.forward_thread[node], self.stepping_thread)
-        earlier = [maker for maker in makers if maker.start < operators.start[node]]
-        on_thread = [maker for maker in earlier if maker.thread == thread]
-        return max(on_thread or earlier, key=lambda maker: maker.start, default=None)
+        earlier = [maker for maker in makers if maker[0] < operators.start[node]]
+        on_thread = [maker for maker in earlier if maker[1] == thread]
+        return max(on_thread or earlier, key=operator.itemgetter(0), default=None)
 
-    def _makers_by_sequence(self) -> dict[int, list[_Maker]]:
+    def _makers_by_sequence(self, nodes: Sequence[int]) -> dict[int, list[_Maker]]:
+        """Of the sequence numbers that backward nodes have."""
         operators = self._trace.operators
-        makers: dict[int, list[_Maker]] = {}
-        for index, sequence in enumerate(operators.sequence):
-            if sequence != NONE and operators.forward_thread[index] <= 0:
-                maker = _Maker(operators.start[index], operators.thread[index])
-                makers.setdefault(sequence, []).append(maker)
-        return makers
+        wanted = set(map(operators.sequence.__getitem__, nodes)) - {NONE}
+        makers: dict[int, list[_Maker]] = defaultdict(list)
+        if wanted:
+            numbers = zip(operators.sequence, operators.forward_thread, strict=True)
+            for index, (sequence, forward_thread) in enumerate(numbers):
+                if forward_thread <= 0 and sequence in wanted:
+                    makers[sequence].append((operators.start[index], operators.thread[index]))
+        return dict(makers)
 
     def _arrows_by_thread(self) -> tuple[dict[int, list[int]], dict[int, list[_Maker]]]:
         """For each thread, the sorted times at which arrows end on it, and where each begins."""
@@ -149,9 +186,9 @@ class Charger:
         for flow, (thread, time) in self._trace.arrows.backward.items():
             if flow in forward:
                 maker_thread, maker_start = forward[flow]
-                ends.setdefault(thread, []).append((time, _Maker(maker_start, maker_thread)))
+                ends.setdefault(thread, []).append((time, (maker_start, maker_thread)))
         for arrows in ends.values():
-            arrows.sort(key=lambda arrow: arrow[0])
+            arrows.sort(key=operator.itemgetter(0))
         return (
             {thread: [time for time, _ in arrows] for thread, arrows in ends.items()},
             {thread: [maker for _, maker in arrows] for thread, arrows in ends.items()},
@@ -161,7 +198,7 @@ class Charger:
         """torch's own number of a forward thread to its native id, learnt from the arrows."""
         operators = self._trace.operators
         ends = {
-            (thread, time): maker.thread
+            (thread, time): maker[1]
             for thread, times in self._arrow_starts.items()
             for time, maker in zip(times, self._arrow_makers[thread], strict=True)
         }

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from warplint.profile.busy import share_busy
 from warplint.profile.calls import is_transfer
-from warplint.profile.idle import cut
 from warplint.profile.nesting import Intervals
 from warplint.profile.steps import StepRange
 from warplint.profile.trace import Trace, WorkKind
@@ -22,13 +21,17 @@ def exposed_copies(trace: Trace, steps: StepRange, owners: list[int]) -> dict[in
 
 def _pieces(trace: Trace, owners: list[int]) -> Iterator[tuple[int, int, int]]:
     work = trace.work
+    kernel, copy = int(WorkKind.KERNEL), int(WorkKind.COPY)
     kernels = Intervals(
-        (work.start[index], work.end[index])
-        for index, kind in enumerate(work.kind)
-        if kind == WorkKind.KERNEL
+        (start, end)
+        for kind, start, end in zip(work.kind, work.start, work.end, strict=True)
+        if kind == kernel
     )
-    transfers = [is_transfer(text) for text in trace.names.texts]
-    for index, kind in enumerate(work.kind):
-        if kind == WorkKind.COPY and transfers[work.name[index]]:
-            _, outside = cut([(work.start[index], work.end[index])], kernels)
-            yield from ((start, end, owners[index]) for start, end in outside)
+    copies = [index for index, kind in enumerate(work.kind) if kind == copy]
+    names = set(map(work.name.__getitem__, copies))
+    transfers = {name for name in names if is_transfer(trace.text(name))}
+    for index in copies:
+        if work.name[index] in transfers:
+            owner = owners[index]
+            for start, end in kernels.outside(work.start[index], work.end[index]):
+                yield start, end, owner

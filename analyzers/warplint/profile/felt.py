@@ -14,15 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from warplint.profile.calls import (
-    DATA_LOADING,
-    STARTS_GPU_WORK,
-    CallKind,
-    numbers_of_kind,
-)
+from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind
 from warplint.profile.charge import Charger
 from warplint.profile.felt_costs import FeltPart, FeltWait
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.nesting import Intervals
+from warplint.profile.sampling import Steps
 from warplint.profile.steps import StepRange
 from warplint.profile.timeline import Timeline
 from warplint.profile.trace import Trace, spans_named
@@ -90,19 +87,20 @@ class FeltTally:
         self,
         trace: Trace,
         charger: Charger,
+        host: HostCalls,
         steps: StepRange,
-        line_of_call: Callable[[int], Line | None],
+        line_of: Callable[[int], Line | None],
         line_of_work: Callable[[int], Line | None],
     ) -> None:
         """Calls that held the host up, of those that began within ``steps``; within ``__next__`` they are
-        part of the wait for data."""
+        part of the wait for data. ``line_of`` is of a place."""
         running, loading = _Running(trace), _loading(trace, charger.stepping_thread, steps)
-        for call, part, (start, end) in _held_up_calls(trace, charger):
+        for call, part, (start, end) in _held_up_calls(trace, charger, host):
             began = trace.calls.start[call]
             in_loader = trace.calls.thread[call] == charger.stepping_thread and loading.contains(began)
             if in_loader or not steps.holds(began):
                 continue
-            felt = self.by_line[line_of_call(call), part]
+            felt = self.by_line[line_of(host.places[call]), part]
             felt.ns += end - start
             felt.count += 1
             for work, overlap in running.during(start, end):
@@ -166,71 +164,84 @@ def _loading(trace: Trace, stepping_thread: int, steps: StepRange) -> Intervals:
     )
 
 
-def _held_up_calls(trace: Trace, charger: Charger) -> Iterator[tuple[int, FeltPart, Interval]]:
-    calls, texts = trace.calls, trace.names.texts
+def _held_up_calls(
+    trace: Trace, charger: Charger, host: HostCalls
+) -> Iterator[tuple[int, FeltPart, Interval]]:
+    calls = trace.calls
     threads = charger.backward_threads | {charger.stepping_thread}
-    copying, waiting, allocating, starting = (
-        numbers_of_kind(texts, kind)
-        for kind in (CallKind.COPY, CallKind.WAIT, CallKind.ALLOC, STARTS_GPU_WORK)
+    copying, waiting, allocating, starting = map(
+        host.named, (CallKind.COPY, CallKind.WAIT, CallKind.ALLOC, STARTS_GPU_WORK)
     )
-    queue = _FullQueue(trace)
-    for call, name in enumerate(calls.name):
-        if calls.thread[call] not in threads:
+    queue = _FullQueue(trace, host)
+    telling = copying | waiting | allocating | (starting if queue.ever_full else frozenset())
+    for call, (name, thread, start, end) in enumerate(zip(*calls.span_columns, strict=True)):
+        if name not in telling or thread not in threads:
             continue
-        whole = calls.start[call], calls.end[call]
         full = queue.within(call) if name in starting else None
         if name in waiting:
-            yield call, FeltPart.COPY if name in copying else FeltPart.SYNC, whole
+            yield call, FeltPart.COPY if name in copying else FeltPart.SYNC, (start, end)
         elif full is not None:
             yield call, FeltPart.QUEUE, full
-        elif name in copying and whole[1] - whole[0] > THRESHOLDS.blocked_copy_ns:
-            yield call, FeltPart.COPY, whole
+        elif name in copying and end - start > THRESHOLDS.blocked_copy_ns:
+            yield call, FeltPart.COPY, (start, end)
         elif name in allocating:
-            yield call, FeltPart.ALLOC, whole
+            yield call, FeltPart.ALLOC, (start, end)
 
 
 class _FullQueue:
     """Which launches waited for room in the queue. CUPTI says so; where it does not, two signs together
     do."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, host: HostCalls) -> None:
         self._calls = trace.calls
         overheads = trace.overheads
         self._recorded = Intervals(
             (overheads.start[span], overheads.end[span])
             for span in spans_named(trace, overheads, (QUEUE_FULL,))
         )
-        self._inferred = {} if self._recorded.starts else _inferred_full(trace)
+        self._inferred = {} if self._recorded.starts else _inferred_full(trace, host)
+
+    @property
+    def ever_full(self) -> bool:
+        return bool(self._recorded.starts or self._inferred)
 
     def within(self, call: int) -> Interval | None:
         """When that launch was held up; None when it was not."""
+        if not self._recorded.starts:
+            return self._inferred.get(call)
         parts = list(self._recorded.overlapping(self._calls.start[call], self._calls.end[call]))
-        return (parts[0][0], parts[-1][1]) if parts else self._inferred.get(call)
+        return (parts[0][0], parts[-1][1]) if parts else None
 
 
-def _inferred_full(trace: Trace) -> dict[int, Interval]:
+def _inferred_full(trace: Trace, host: HostCalls) -> dict[int, Interval]:
     """Launches that took many times the median while the GPU had a queue's worth left to do."""
-    calls, work = trace.calls, trace.work
-    launching = numbers_of_kind(trace.names.texts, CallKind.LAUNCH)
-    started = set(work.correlation)
+    calls, launching = trace.calls, host.named(CallKind.LAUNCH)
+    begun = sorted(itertools.compress(host.starts, host.has_work))
+    ends = sorted(trace.work.end)
     launches = sorted(
-        (calls.start[call], call)
-        for call, name in enumerate(calls.name)
-        if name in launching and calls.correlation[call] in started
+        (start, call)
+        for call, (start, name, started) in enumerate(
+            zip(host.starts, calls.name, host.has_work, strict=True)
+        )
+        if started and name in launching
     )
-    ends = sorted(work.end)
-    begun = sorted(calls.start[call] for call in range(len(calls)) if calls.correlation[call] in started)
-    deep: list[int] = []
+    starts = [start for start, _ in launches]
+    before = map(bisect.bisect_left, itertools.repeat(begun), starts)
+    finished = Steps(0, ends, list(range(1, len(ends) + 1))).at_each(starts)
+    deep = {
+        call
+        for (_, call), launched, done in zip(launches, before, finished, strict=True)
+        if launched - done >= THRESHOLDS.full_queue
+    }
+    if not deep:
+        return {}
     quick: dict[int, list[int]] = defaultdict(list)
     for start, call in launches:
-        outstanding = bisect.bisect_left(begun, start) - bisect.bisect_right(ends, start)
-        if outstanding >= THRESHOLDS.full_queue:
-            deep.append(call)
-        else:
+        if call not in deep:
             quick[calls.name[call]].append(calls.end[call] - start)
     usual = {name: round(statistics.median(lengths)) for name, lengths in quick.items()}
     found = {}
-    for call in deep:
+    for call in sorted(deep):
         length, median = calls.end[call] - calls.start[call], usual.get(calls.name[call])
         if median is not None and length > THRESHOLDS.full_queue_times * median:
             found[call] = (calls.start[call] + median, calls.end[call])
@@ -243,8 +254,8 @@ class _Running:
     def __init__(self, trace: Trace) -> None:
         work = trace.work
         self._order = sorted(range(len(work)), key=work.start.__getitem__)
-        self._starts = [work.start[index] for index in self._order]
-        self._ends = [work.end[index] for index in self._order]
+        self._starts = list(map(work.start.__getitem__, self._order))
+        self._ends = list(map(work.end.__getitem__, self._order))
         self._latest_ends = list(itertools.accumulate(self._ends, max))
 
     def during(self, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -3,7 +3,6 @@ length."""
 
 from __future__ import annotations
 
-import bisect
 import statistics
 from array import array
 from collections import defaultdict
@@ -154,16 +153,10 @@ def overlapping(starts: Sequence[int], ends: Sequence[int], devices: Sequence[in
     """For each piece of work whether another on its GPU ran at the same time."""
     found = bytearray(len(starts))
     latest: dict[int, tuple[int, int]] = {}
-    for index in sorted(range(len(starts)), key=lambda index: (starts[index], ends[index])):
-        device, start, end = devices[index], starts[index], ends[index]
+    for start, end, index, device in sorted(zip(starts, ends, range(len(starts)), devices, strict=True)):
         until, earlier = latest.get(device, (start, index))
         if start < until:
             found[index] = found[earlier] = 1
         if end >= until:
             latest[device] = (end, index)
     return found
-
-
-def step_of(t_ns: int, boundaries_ns: Sequence[int]) -> int:
-    """Which of the steps between these boundaries a time lies in."""
-    return bisect.bisect_right(boundaries_ns, t_ns)

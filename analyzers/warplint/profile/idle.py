@@ -9,11 +9,13 @@ began is none of the host's: the GPU's own, charged to the line of that work.
 from __future__ import annotations
 
 import bisect
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind, numbers_of_kind
+from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind
 from warplint.profile.charge import Charger
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.model import IdleCause
 from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
 from warplint.profile.timeline import NOWHERE, Timeline
@@ -40,17 +42,17 @@ def charge_idle(
     trace: Trace,
     timeline: Timeline,
     charger: Charger,
-    place_of_call: Callable[[int], int],
+    host: HostCalls,
 ) -> dict[int, dict[IdleCause, int]]:
     """Nanoseconds of ``gaps`` by place and cause."""
     charged: dict[int, dict[IdleCause, int]] = defaultdict(lambda: defaultdict(int))
     if not gaps:
         return charged
     spans = host_spans(timeline, charger, gaps[0][0], gaps[-1][1])
-    launched, left = _launched_before(gaps, trace)
+    launched, left = _launched_before(gaps, trace, host)
     for (start, end), call in launched:
-        charged[place_of_call(call)][IdleCause.DEVICE] += end - start
-    for cause, intervals in host_causes(trace, charger):
+        charged[host.places[call]][IdleCause.DEVICE] += end - start
+    for cause, intervals in host_causes(trace, charger, host):
         inside, left = cut(left, intervals)
         _charge(charged, cause, inside, spans)
     _charge(charged, IdleCause.HOST, left, spans)
@@ -58,29 +60,27 @@ def charge_idle(
 
 
 def _launched_before(
-    gaps: list[tuple[int, int]], trace: Trace
+    gaps: list[tuple[int, int]], trace: Trace, host: HostCalls
 ) -> tuple[list[tuple[tuple[int, int], int]], list[tuple[int, int]]]:
     """Gaps whose next work was launched before they began, each with the call that did, and the other
     gaps."""
-    calls, work = trace.calls, trace.work
-    call_of = {correlation: call for call, correlation in enumerate(calls.correlation) if correlation != NONE}
+    returned = trace.calls.end
     ends = {end for _, end in gaps}
     next_call: dict[int, int] = {}
-    for index, start in enumerate(work.start):
-        call = call_of.get(work.correlation[index]) if start in ends else None
-        if call is not None and calls.end[call] <= calls.end[next_call.get(start, call)]:
+    for start, call in zip(trace.work.start, host.call_of_work, strict=True):
+        if start in ends and call != NONE and returned[call] <= returned[next_call.get(start, call)]:
             next_call[start] = call
     launched, left = [], []
-    for start, end in gaps:
-        call = next_call.get(end)
-        if call is not None and calls.end[call] <= start:
-            launched.append(((start, end), call))
+    for gap in gaps:
+        call = next_call.get(gap[1], NONE)
+        if call != NONE and returned[call] <= gap[0]:
+            launched.append((gap, call))
         else:
-            left.append((start, end))
+            left.append(gap)
     return launched, left
 
 
-def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Intervals]]:
+def host_causes(trace: Trace, charger: Charger, host: HostCalls) -> Iterator[tuple[IdleCause, Intervals]]:
     """When the host was in what, strongest cause first."""
     threads = charger.backward_threads | {charger.stepping_thread}
     annotations, calls = trace.annotations, trace.calls
@@ -102,34 +102,32 @@ def host_causes(trace: Trace, charger: Charger) -> Iterator[tuple[IdleCause, Int
                 for span in spans_named(trace, overheads, prefixes)
             ),
         )
+    feeding = [
+        (name, start, end)
+        for name, thread, start, end in zip(*calls.span_columns, strict=True)
+        if thread in threads
+    ]
     for cause, kind in CALL_CAUSES:
-        names = numbers_of_kind(trace.names.texts, kind)
-        yield (
-            cause,
-            Intervals(
-                (calls.start[index], calls.end[index])
-                for index in range(len(calls))
-                if calls.name[index] in names and calls.thread[index] in threads
-            ),
-        )
-    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads))
+        names = host.named(kind)
+        yield cause, Intervals((start, end) for name, start, end in feeding if name in names)
+    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads, host))
 
 
-def _launching(trace: Trace, threads: frozenset[int]) -> Iterator[tuple[int, int]]:
+def _launching(trace: Trace, threads: frozenset[int], host: HostCalls) -> Iterator[tuple[int, int]]:
     """Launches, and the outermost operators that launch something; one on CPU tensors is host work."""
-    calls, operators = trace.calls, trace.operators
-    names = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
+    operators, names = trace.operators, host.named(STARTS_GPU_WORK)
     starts: dict[int, list[int]] = defaultdict(list)
-    for index in range(len(calls)):
-        if calls.name[index] in names and calls.thread[index] in threads:
-            starts[calls.thread[index]].append(calls.start[index])
-            yield calls.start[index], calls.end[index]
+    for name, thread, start, end in zip(*trace.calls.span_columns, strict=True):
+        if name in names and thread in threads:
+            starts[thread].append(start)
+            yield start, end
     for thread, members in by_thread(operators, range(len(operators))).items():
-        launches = sorted(starts[thread])
-        for span in ThreadNesting(operators, members).outermost():
-            start, end = operators.start[span], operators.end[span]
-            if bisect.bisect_left(launches, start) < bisect.bisect_left(launches, end):
-                yield start, end
+        if thread in starts:
+            launches = sorted(starts[thread])
+            for start, end in ThreadNesting(operators, members).outermost():
+                following = bisect.bisect_left(launches, start)
+                if following < len(launches) and launches[following] < end:
+                    yield start, end
 
 
 def host_spans(timeline: Timeline, charger: Charger, begin: int, end: int) -> list[Span]:
@@ -146,8 +144,7 @@ def _overlay(below: Iterable[Span], above: list[Span]) -> Iterator[Span]:
     covered = Intervals((start, end) for start, end, _ in above)
     pieces = list(above)
     for start, end, place in below:
-        _, outside = cut([(start, end)], covered)
-        pieces.extend((left, right, place) for left, right in outside)
+        pieces.extend((left, right, place) for left, right in covered.outside(start, end))
     return iter(sorted(pieces))
 
 
@@ -155,9 +152,20 @@ def cut(
     gaps: list[tuple[int, int]], intervals: Intervals
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The parts of sorted disjoint ``gaps`` inside and outside ``intervals``."""
+    if not intervals.starts:
+        return [], gaps
     inside: list[tuple[int, int]] = []
     outside: list[tuple[int, int]] = []
-    for start, end in gaps:
+    # A last interval after all of them ends the search.
+    starts, ends = [*intervals.starts, math.inf], [*intervals.ends, math.inf]
+    index = 0
+    for gap in gaps:
+        start, end = gap
+        if ends[index] <= start:
+            index = bisect.bisect_right(ends, start, index)
+        if starts[index] >= end:
+            outside.append(gap)
+            continue
         for left, right in intervals.overlapping(start, end):
             if left > start:
                 outside.append((start, left))
@@ -174,12 +182,17 @@ def _charge(
     pieces: list[tuple[int, int]],
     spans: list[Span],
 ) -> None:
-    position = 0
+    if not pieces:
+        return
+    sums: dict[int, int] = defaultdict(int)
+    remaining = iter(spans)
+    _, until, place = next(remaining)
     for start, end in pieces:
-        while spans[position][1] <= start:
-            position += 1
-        index = position
-        while start < end:
-            stop = min(end, spans[index][1])
-            charged[spans[index][2]][cause] += stop - start
-            start, index = stop, index + 1
+        while until < end:
+            if until > start:
+                sums[place] += until - start
+                start = until
+            _, until, place = next(remaining)
+        sums[place] += end - start
+    for place, idle_ns in sums.items():
+        charged[place][cause] += idle_ns

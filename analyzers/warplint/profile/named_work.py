@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from warplint.profile.calls import STARTS_GPU_WORK, CallKind, is_transfer, numbers_of_kind
+from warplint.profile.calls import STARTS_GPU_WORK, CallKind, is_transfer
 from warplint.profile.charge import Charger, Phase
-from warplint.profile.groups import GroupTally, Ran, overlapping, step_of
+from warplint.profile.groups import GroupTally, Ran, overlapping
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.layers import OUTSIDE, LayersTally, LayerTimeline
+from warplint.profile.sampling import Steps
 from warplint.profile.steps import StepRange
 from warplint.profile.tiny_copies import TINY_BYTES, CopyTally, direction_and_memory
 from warplint.profile.trace import NONE, Trace, WorkKind
 
 LineKey = tuple[str, int]
 LineOf = Callable[[int], LineKey | None]
-"""A host call to the line that it is charged to."""
+"""A place to the line that its cost is added to."""
 
 
 @dataclass(slots=True)
@@ -33,98 +37,92 @@ class NamedWork:
 
 
 def named_work(
-    trace: Trace, charger: Charger, steps: StepRange, layers: LayerTimeline | None, line_of: LineOf
+    trace: Trace,
+    charger: Charger,
+    host: HostCalls,
+    steps: StepRange,
+    layers: LayerTimeline | None,
+    line_of: LineOf,
 ) -> NamedWork:
     """Name the work of one window that the host started within ``steps``."""
     named = NamedWork() if layers is None else NamedWork(layers.tally(steps.begin_ns, steps.end_ns))
-    _Naming(trace, charger, steps, layers, line_of).add_to(named)
+    _Naming(trace, charger, host, steps, line_of).add_to(named, layers)
     return named
-
-
-@dataclass(frozen=True, slots=True)
-class _Started:
-    """A piece of GPU work, and the host call that started it; -1 where that is not recorded."""
-
-    work: int
-    call: int
-    time: int
 
 
 class _Naming:
     """Goes through one window's work."""
 
     def __init__(
-        self,
-        trace: Trace,
-        charger: Charger,
-        steps: StepRange,
-        layers: LayerTimeline | None,
-        line_of: LineOf,
+        self, trace: Trace, charger: Charger, host: HostCalls, steps: StepRange, line_of: LineOf
     ) -> None:
-        self.trace, self.charger, self.steps, self.layers, self.line_of = (
-            trace,
-            charger,
-            steps,
-            layers,
-            line_of,
-        )
+        self.trace, self.charger, self.host, self.steps, self.line_of = trace, charger, host, steps, line_of
 
-    def add_to(self, named: NamedWork) -> None:
-        work = self.trace.work
-        started = list(self._started())
+    def add_to(self, named: NamedWork, layers: LayerTimeline | None) -> None:
+        started = self._started()
         self._add_kernels(started, named.groups)
-        if self.layers is not None:
-            self._add_layers(started, self.layers, named.layers)
-        self._add_copies(
-            [each for each in started if work.kind[each.work] == WorkKind.COPY and each.call >= 0],
-            named.copies,
+        if layers is not None:
+            self._add_layers(started, layers, named.layers)
+        self._add_copies([index for _, _, index in started], named.copies)
+
+    def _started(self) -> list[tuple[int, int, int]]:
+        """When the host started a piece of work, when it began, and its index; in the order of the host's
+        calls, as far as they are known."""
+        work = self.trace.work
+        # NONE is the last of the calls.
+        starts = [*self.host.starts, NONE]
+        times = [
+            start if call == NONE else starts[call]
+            for call, start in zip(self.host.call_of_work, work.start, strict=True)
+        ]
+        begin, end = self.steps.begin_ns, self.steps.end_ns
+        # The kernels of a graph have one launch: they follow each other by their own times.
+        return sorted(
+            (time, start, index)
+            for index, (time, start) in enumerate(zip(times, work.start, strict=True))
+            if begin <= time < end
         )
 
-    def _started(self) -> Iterator[_Started]:
-        """In the order of the host's calls, as far as they are known."""
-        work, calls = self.trace.work, self.trace.calls
-        call_of = {number: call for call, number in enumerate(calls.correlation) if number != NONE}
-        found = []
-        for index in range(len(work)):
-            call = call_of.get(work.correlation[index], -1)
-            time = work.start[index] if call < 0 else calls.start[call]
-            if self.steps.holds(time):
-                found.append(_Started(index, call, time))
-        # The kernels of a graph have one launch: they follow each other by their own times.
-        found.sort(key=lambda each: (each.time, work.start[each.work]))
-        return iter(found)
-
-    def _add_kernels(self, started: list[_Started], groups: GroupTally) -> None:
-        work = self.trace.work
+    def _add_kernels(self, started: list[tuple[int, int, int]], groups: GroupTally) -> None:
+        work, kernel = self.trace.work, int(WorkKind.KERNEL)
         beside = overlapping(work.start, work.end, work.device)
-        ran: dict[int, Ran] = {}
-        for each in started:
-            if work.kind[each.work] == WorkKind.KERNEL:
-                name, length = work.name[each.work], work.end[each.work] - work.start[each.work]
-                step = step_of(each.time, self.steps.boundaries_ns)
-                ran.setdefault(name, Ran()).add(step, length, bool(beside[each.work]))
-        for name, runs in ran.items():
-            groups.ran[self.trace.text(name)].append(runs)
+        boundaries = list(self.steps.boundaries_ns)
+        steps = Steps(0, boundaries, list(range(1, len(boundaries) + 1)))
+        runs: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        numbers = steps.at_each([time for time, _, _ in started])
+        kinds, names = work.kind, work.name
+        for step, (_, _, index) in zip(numbers, started, strict=True):
+            if kinds[index] == kernel:
+                of_step, indices = runs[names[index]]
+                of_step.append(step)
+                indices.append(index)
+        for name, (of_step, indices) in runs.items():
+            lengths = [work.end[index] - work.start[index] for index in indices]
+            ran = Ran(array("q", of_step), array("q", lengths), bytearray(map(beside.__getitem__, indices)))
+            groups.ran[self.trace.text(name)].append(ran)
 
-    def _add_layers(self, started: list[_Started], layers: LayerTimeline, tally: LayersTally) -> None:
-        work, calls = self.trace.work, self.trace.calls
+    def _add_layers(
+        self, started: list[tuple[int, int, int]], layers: LayerTimeline, tally: LayersTally
+    ) -> None:
+        work = self.trace.work
         launched: set[int] = set()
-        for each in started:
-            if each.call < 0:
+        for time, _, index in started:
+            call = self.host.call_of_work[index]
+            if call == NONE:
                 continue
-            number, phase = self._layer(layers, calls.thread[each.call], each.time)
+            number, phase = self._layer(layers, call, time)
             if number == OUTSIDE:
                 continue
             layer = layers.named(number)
-            tally.launched(layer, phase, work.end[each.work] - work.start[each.work])
-            if work.kind[each.work] == WorkKind.KERNEL and each.call not in launched:
-                launched.add(each.call)
+            tally.launched(layer, phase, work.end[index] - work.start[index])
+            if work.kind[index] == WorkKind.KERNEL and call not in launched:
+                launched.add(call)
                 tally.of(layer).launches += 1
 
-    def _layer(self, layers: LayerTimeline, thread: int, time: int) -> tuple[int, Phase]:
+    def _layer(self, layers: LayerTimeline, call: int, time: int) -> tuple[int, Phase]:
         """A layer that is called again in backward, for its own recomputation, counts before who made the
         node."""
-        phase = self.charger.phase(thread, time)
+        thread, phase = self.trace.calls.thread[call], self.host.phases[call]
         own = layers.at(thread, time)
         if phase is not Phase.BACKWARD:
             return own, phase
@@ -133,37 +131,42 @@ class _Naming:
         recomputed = own != OUTSIDE and own != layers.at(thread, self.charger.node_start(thread, time))
         return (own if recomputed else layers.at(*origin)), phase
 
-    def _add_copies(self, started: list[_Started], copies: CopyTally) -> None:
-        trace, work = self.trace, self.trace.work
-        tiny = [
-            each
-            for each in started
-            if work.bytes[each.work] < TINY_BYTES and is_transfer(trace.text(work.name[each.work]))
-        ]
-        waits = self._waits_after({each.call for each in tiny})
-        for each in tiny:
-            line = self.line_of(each.call)
+    def _add_copies(self, started: list[int], copies: CopyTally) -> None:
+        trace, work, call_of_work = self.trace, self.trace.work, self.host.call_of_work
+        copy = int(WorkKind.COPY)
+        transfers = {name: is_transfer(trace.text(name)) for name in set(work.name)}
+        tiny: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for index in started:
+            if work.kind[index] == copy and work.bytes[index] < TINY_BYTES and call_of_work[index] != NONE:
+                name = work.name[index]
+                if transfers[name]:
+                    tiny[self.host.places[call_of_work[index]], name].append(index)
+        waits = self._waits_after({call_of_work[index] for members in tiny.values() for index in members})
+        for (place, name), members in tiny.items():
+            line = self.line_of(place)
             if line is None:
                 continue
-            direction, memory = direction_and_memory(trace.text(work.name[each.work]))
-            file, number = line
-            cluster = copies.clusters[file, number, direction, memory]
-            cluster.count += 1
-            cluster.bytes += work.bytes[each.work]
-            cluster.ns += work.end[each.work] - work.start[each.work]
-            wait = waits.get(each.call)
-            if wait is not None and self.line_of(wait) == line:
-                cluster.wait_ns += trace.calls.end[wait] - trace.calls.start[wait]
+            direction, memory = direction_and_memory(trace.text(name))
+            cluster = copies.clusters[line[0], line[1], direction, memory]
+            cluster.count += len(members)
+            cluster.bytes += sum(map(work.bytes.__getitem__, members))
+            cluster.ns += sum(work.end[index] - work.start[index] for index in members)
+            for index in members:
+                wait = waits.get(call_of_work[index])
+                if wait is not None and self.line_of(self.host.places[wait]) == line:
+                    cluster.wait_ns += trace.calls.end[wait] - trace.calls.start[wait]
 
     def _waits_after(self, copies: set[int]) -> dict[int, int]:
         """For each of these calls the wait that is the next thing its thread asks of the GPU, or itself."""
-        calls, texts = self.trace.calls, self.trace.names.texts
-        waiting = numbers_of_kind(texts, CallKind.WAIT)
-        copying = numbers_of_kind(texts, CallKind.COPY)
-        starting = numbers_of_kind(texts, STARTS_GPU_WORK)
+        if not copies:
+            return {}
+        calls, host = self.trace.calls, self.host
+        waiting, copying, starting = map(host.named, (CallKind.WAIT, CallKind.COPY, STARTS_GPU_WORK))
+        telling = waiting | starting
+        asked = [call for call, name in enumerate(calls.name) if name in telling]
         last: dict[int, int] = {}
         found: dict[int, int] = {}
-        for call in sorted(range(len(calls)), key=calls.start.__getitem__):
+        for call in sorted(asked, key=host.starts.__getitem__):
             name, thread = calls.name[call], calls.thread[call]
             if name in waiting:
                 before = last.pop(thread, None)
@@ -171,6 +174,6 @@ class _Naming:
                     before = call
                 if before is not None and before in copies:
                     found[before] = call
-            elif name in starting:
+            else:
                 last[thread] = call
         return found

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, islice
 
+from warplint.profile.sampling import Steps
 from warplint.profile.trace import NONE, HostSpans
 
 
@@ -13,19 +17,37 @@ class ThreadNesting:
 
     def __init__(self, spans: HostSpans, members: Iterable[int]) -> None:
         self.spans = outer_first(spans, members)
-        self.starts = [spans.start[span] for span in self.spans]
-        self.ends = [spans.end[span] for span in self.spans]
-        self._parents = self._find_parents()
+        self.starts = list(map(spans.start.__getitem__, self.spans))
+        self.ends = list(map(spans.end.__getitem__, self.spans))
 
-    def _find_parents(self) -> list[int]:
+    @cached_property
+    def _parents(self) -> list[int]:
         parents: list[int] = []
         opened: list[int] = []
+        ends = self.ends
         for position, start in enumerate(self.starts):
-            while opened and self.ends[opened[-1]] <= start:
+            while opened and ends[opened[-1]] <= start:
                 opened.pop()
             parents.append(opened[-1] if opened else NONE)
             opened.append(position)
         return parents
+
+    @cached_property
+    def innermost(self) -> Steps:
+        """The innermost span (an index into the columns) at any time; NONE outside all."""
+        found = Steps(NONE)
+        ends, parents, spans = self.ends, self._parents, self.spans
+        following = [*self.starts[1:], max(ends, default=0) + 1]
+        for position, (start, until) in enumerate(zip(self.starts, following, strict=False)):
+            now = start
+            while position != NONE and now < until:
+                if ends[position] > now:
+                    found.add(now, spans[position])
+                    now = ends[position]
+                position = parents[position]
+            if now < until:
+                found.add(now, NONE)
+        return found
 
     def around(self, time: int) -> Iterator[int]:
         """The spans (indices into the columns) that ``time`` lies in, innermost first."""
@@ -35,9 +57,14 @@ class ThreadNesting:
                 yield self.spans[position]
             position = self._parents[position]
 
-    def outermost(self) -> Iterator[int]:
-        """The spans that lie in no other."""
-        return (span for span, parent in zip(self.spans, self._parents, strict=True) if parent == NONE)
+    def outermost(self) -> Iterator[tuple[int, int]]:
+        """Start and end of the spans that lie in no other."""
+        latest = accumulate(self.ends, max, initial=self.starts[0] if self.starts else 0)
+        return (
+            (start, end)
+            for start, end, before in zip(self.starts, self.ends, latest, strict=False)
+            if start >= before
+        )
 
 
 class Intervals:
@@ -46,14 +73,17 @@ class Intervals:
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
-        for start, end in sorted(spans):
-            if end <= start:
-                continue
-            if self.ends and start <= self.ends[-1]:
-                self.ends[-1] = max(self.ends[-1], end)
-            else:
-                self.starts.append(start)
-                self.ends.append(end)
+        known = sorted(span for span in spans if span[1] > span[0])
+        if known:
+            starts = [start for start, _ in known]
+            latest = list(accumulate((end for _, end in known), max))
+            apart = [
+                index
+                for index, (start, before) in enumerate(zip(islice(starts, 1, None), latest, strict=False), 1)
+                if start > before
+            ]
+            self.starts = [starts[0], *map(starts.__getitem__, apart)]
+            self.ends = [*(latest[index - 1] for index in apart), latest[-1]]
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.starts, self.ends, strict=True)
@@ -62,6 +92,18 @@ class Intervals:
         index = bisect.bisect_right(self.starts, time) - 1
         return index >= 0 and time < self.ends[index]
 
+    def contain(self, times: Sequence[int]) -> list[int]:
+        """1 or 0 for each of these sorted times."""
+        return self._inside.at_each(times)
+
+    @cached_property
+    def _inside(self) -> Steps:
+        found = Steps(0)
+        for start, end in self:
+            found.add(start, 1)
+            found.add(end, 0)
+        return found
+
     def overlapping(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The parts of the set within ``[start, end)``."""
         index = bisect.bisect_right(self.ends, start)
@@ -69,17 +111,38 @@ class Intervals:
             yield max(start, self.starts[index]), min(end, self.ends[index])
             index += 1
 
+    def outside(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The parts of ``[start, end)`` that no interval covers."""
+        for left, right in self.overlapping(start, end):
+            if left > start:
+                yield start, left
+            start = right
+        if start < end:
+            yield start, end
+
 
 def outer_first(spans: HostSpans, members: Iterable[int]) -> list[int]:
     """Span indices by start, of those with the same start the longest first."""
+    order = sorted(members, key=spans.start.__getitem__)
+    starts = list(map(spans.start.__getitem__, order))
+    ends = list(map(spans.end.__getitem__, order))
+    # Records stand mostly so already.
+    after = zip(islice(starts, 1, None), islice(ends, 1, None), strict=True)
+    if not any(
+        start == early and end > early_end
+        for early, early_end, (start, end) in zip(starts, ends, after, strict=False)
+    ):
+        return order
     # Sorting is stable, and a column is a faster key than a function of two.
-    by_end = sorted(members, key=spans.end.__getitem__, reverse=True)
-    return sorted(by_end, key=spans.start.__getitem__)
+    order.sort(key=spans.end.__getitem__, reverse=True)
+    order.sort(key=spans.start.__getitem__)
+    return order
 
 
 def by_thread(spans: HostSpans, members: Iterable[int]) -> dict[int, list[int]]:
     """Group span indices by their thread."""
-    grouped: dict[int, list[int]] = {}
+    grouped: dict[int, list[int]] = defaultdict(list)
+    threads = spans.thread
     for span in members:
-        grouped.setdefault(spans.thread[span], []).append(span)
-    return grouped
+        grouped[threads[span]].append(span)
+    return dict(grouped)

@@ -23,12 +23,23 @@ class Recomputation:
         self._timeline, self._charger = timeline, charger
         operators = trace.operators
         spans: dict[int, list[tuple[int, int]]] = {}
-        for each, sequence in enumerate(operators.sequence):
-            thread, start = operators.thread[each], operators.start[each]
-            recording = sequence != NONE and operators.forward_thread[each] <= 0
-            if recording and thread in charger.backward_threads and self._is_users(thread, start):
-                spans.setdefault(thread, []).append((start, operators.end[each]))
+        backward = charger.backward_threads
+        recording = (
+            (each, thread)
+            for each, (thread, sequence, forward_thread) in enumerate(
+                zip(operators.thread, operators.sequence, operators.forward_thread, strict=True)
+            )
+            if sequence != NONE and forward_thread <= 0 and thread in backward
+        )
+        for each, thread in recording:
+            if self._is_users(thread, operators.start[each]):
+                spans.setdefault(thread, []).append((operators.start[each], operators.end[each]))
         self._spans = {thread: Intervals(each) for thread, each in spans.items()}
+
+    @property
+    def threads(self) -> frozenset[int]:
+        """The threads that computed anything again."""
+        return frozenset(self._spans)
 
     def holds(self, thread: int, t_ns: int) -> bool:
         return thread in self._spans and self._spans[thread].contains(t_ns)

@@ -6,13 +6,13 @@ are the statement's first. Place 0 is no user frame.
 
 from __future__ import annotations
 
-import bisect
-import itertools
+import operator
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from warplint.profile.raw import RawProcess, RawWindow
+from warplint.profile.sampling import Steps
 from warplint.source.statements import heads_of_text
 
 NOWHERE = 0
@@ -59,33 +59,18 @@ class Places:
         return self._heads[source]
 
 
-class ThreadLines:
-    """One thread's places over time: from ``times[i]`` until ``times[i + 1]`` it is on ``places[i]``."""
+class ThreadLines(Steps):
+    """One thread's places over time: from ``times[i]`` until ``times[i + 1]`` it is on ``values[i]``."""
 
     def __init__(self, events: array[int], places: Places) -> None:
         """``events`` are flat (t_ns, source, line) triples."""
-        triples = list(zip(events[0::3], events[1::3], events[2::3], strict=False))
-        if any(late[0] < early[0] for early, late in itertools.pairwise(triples)):
-            triples.sort(key=lambda triple: triple[0])
-        self.times = array("q", (time for time, _, _ in triples))
-        self.places = array("q", (places.number(source, line) for _, source, line in triples))
-
-    def at(self, t_ns: int) -> int:
-        """The place at a time: NOWHERE before the first event."""
-        index = bisect.bisect_right(self.times, t_ns) - 1
-        return self.places[index] if index >= 0 else NOWHERE
-
-    def spans(self, start_ns: int, end_ns: int) -> Iterator[tuple[int, int, int]]:
-        """(start, end, place) without a hole over ``[start_ns, end_ns)``."""
-        index = bisect.bisect_right(self.times, start_ns)
-        place, begin = (self.places[index - 1] if index else NOWHERE), start_ns
-        while begin < end_ns:
-            end = min(end_ns, self.times[index]) if index < len(self.times) else end_ns
-            if end > begin:
-                yield begin, end, place
-            if index < len(self.times):
-                place = self.places[index]
-            begin, index = end, index + 1
+        times = events[0::3]
+        values = array("q", map(places.number, events[1::3], events[2::3]))
+        if not all(map(operator.le, times, islice(times, 1, None))):
+            order = sorted(range(len(times)), key=times.__getitem__)
+            times = array("q", map(times.__getitem__, order))
+            values = array("q", map(values.__getitem__, order))
+        super().__init__(NOWHERE, times, values)
 
 
 class Timeline:

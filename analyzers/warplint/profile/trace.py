@@ -205,4 +205,4 @@ class Trace:
 def spans_named(trace: Trace, spans: HostSpans, prefixes: tuple[str, ...]) -> Iterator[int]:
     """The indices of ``spans`` whose name starts with one of ``prefixes``."""
     wanted = {number for number, text in enumerate(trace.names.texts) if text.startswith(prefixes)}
-    return (index for index, name in enumerate(spans.name) if name in wanted)
+    return (index for index, name in enumerate(spans.name) if name in wanted) if wanted else iter(())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from warplint.profile.busy import share_busy
-from warplint.profile.calls import CallKind, is_transfer, numbers_of_kind
+from warplint.profile.calls import CallKind, is_transfer
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.exposed import exposed_copies
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.idle import charge_idle
 from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
@@ -31,8 +33,11 @@ def tally_host(
 ) -> Tally:
     """The time the stepping thread stood on each line: all there is to say without a GPU."""
     tally = Tally(wall_ns=steps.end_ns - steps.begin_ns, steps=steps.steps)
+    stood: dict[int, int] = defaultdict(int)
     for start, end, place in timeline.thread(stepping_thread).spans(steps.begin_ns, steps.end_ns):
-        tally.lines[key_of(place)].cpu_ns += end - start
+        stood[place] += end - start
+    for place, cpu_ns in stood.items():
+        tally.lines[key_of(place)].cpu_ns += cpu_ns
     return tally
 
 
@@ -52,7 +57,8 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    costs = _WindowCosts(trace, charger, steps, key_of, tally, inner, Recomputation(trace, timeline, charger))
+    host = HostCalls(trace, charger, inner)
+    costs = _WindowCosts(trace, host, steps, key_of, tally, inner, Recomputation(trace, timeline, charger))
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
@@ -60,27 +66,29 @@ def tally_device(
     for owner, busy_ns in busy.by_owner.items():
         for place, part_ns in costs.owners.divide(owner, busy_ns):
             tally.lines[key_of(place)].busy_ns += part_ns
-    for place, causes in charge_idle(busy.gaps, trace, timeline, charger, costs.place_of_call).items():
+    for place, causes in charge_idle(busy.gaps, trace, timeline, charger, host).items():
         for cause, idle_ns in causes.items():
             tally.lines[key_of(place)].idle_ns[cause] += idle_ns
     for owner, exposed_ns in exposed_copies(trace, steps, costs.work_owners).items():
         for place, part_ns in costs.owners.divide(owner, exposed_ns):
             tally.lines[key_of(place)].exposed_copy_ns += part_ns
-    tally.felt.add_calls(
-        trace, charger, steps, lambda call: key_of(costs.place_of_call(call)), costs.line_of_work
-    )
+    tally.felt.add_calls(trace, charger, host, steps, key_of, costs.line_of_work)
     tally.felt.add_data(trace, timeline, charger.stepping_thread, steps, key_of)
-    tally.named = named_work(trace, charger, steps, layers, lambda call: key_of(costs.place_of_call(call)))
+    tally.named = named_work(trace, charger, host, steps, layers, key_of)
     return tally
 
 
+_Same = tuple[Owner, int, Phase, bool]
+"""Owner, name, phase and whether it was computed again: work that is alike in these is added up first."""
+
+
 class _WindowCosts:
-    """Charges host calls and GPU work to lines by the correlation of the two."""
+    """Charges host calls and GPU work to lines."""
 
     def __init__(
         self,
         trace: Trace,
-        charger: Charger,
+        host: HostCalls,
         steps: StepRange,
         key_of: KeyOf,
         tally: Tally,
@@ -88,113 +96,154 @@ class _WindowCosts:
         recomputation: Recomputation,
     ) -> None:
         self.recomputation = recomputation
-        self.trace, self.charger, self.steps, self.key_of, self.tally = trace, charger, steps, key_of, tally
+        self.trace, self.host, self.steps, self.key_of, self.tally = trace, host, steps, key_of, tally
         self.inner = inner
         self.owners = Owners()
-        self.transfers = [is_transfer(text) for text in trace.names.texts]
-        self.call_of = {correlation: call for call, correlation in enumerate(trace.calls.correlation)}
-        self.started = set(trace.work.correlation)
-        # Work and calls that both lack a correlation have nothing to do with each other.
-        self.call_of.pop(NONE, None)
-        self.started.discard(NONE)
-        self.work_owners: list[Owner] = []
+        self.work_owners = self._owners()
         """Who owns each piece of GPU work, in the trace's order."""
-        self._call_places: dict[int, int] = {}
+
+    def _owners(self) -> list[Owner]:
+        places, inner = [*self.host.called_from, NOWHERE], self.inner
+        # NONE is the last of the places.
+        owners = list(map(places.__getitem__, self.host.call_of_work))
+        if inner is not None:
+            for work, owner in enumerate(owners):
+                within = inner.of_work(work)
+                owners[work] = self.owners.of(within) if within else owner
+        return owners
 
     def add_calls(self) -> None:
-        calls, doubts, texts = self.trace.calls, self.tally.doubts, self.trace.names.texts
+        calls, host, doubts = self.trace.calls, self.host, self.tally.doubts
         doubts.malformed_events += self.trace.malformed
         if self.inner is not None:
             doubts.unknown_compiled += self.inner.compiled.unknown
             doubts.unknown_replays += self.inner.replayed.unknown
-        launching, waiting = (numbers_of_kind(texts, kind) for kind in (CallKind.LAUNCH, CallKind.WAIT))
-        known = numbers_of_kind(texts, ~CallKind.OTHER)
-        for call, name in enumerate(calls.name):
-            started = calls.correlation[call] in self.started
-            # A call that we do not know launches what it started.
-            launches, waits = name in launching or (started and name not in known), name in waiting
-            if not (launches or waits) or not self.steps.holds(calls.start[call]):
-                continue
-            line = self.line_of(self.place_of_call(call))
-            line.launches += launches
-            if waits:
+        launching, waiting = host.named(CallKind.LAUNCH), host.named(CallKind.WAIT)
+        known = host.named(~CallKind.OTHER)
+        begin, end = self.steps.begin_ns, self.steps.end_ns
+        inside = [
+            (call, name, started)
+            for call, (name, started, start) in enumerate(
+                zip(calls.name, host.has_work, host.starts, strict=True)
+            )
+            if begin <= start < end
+        ]
+        # A call that we do not know launches what it started.
+        launches = [
+            (call, started)
+            for call, name, started in inside
+            if name in launching or (started and name not in known)
+        ]
+        for place, count in Counter(host.places[call] for call, _ in launches).items():
+            self.line_of(place).launches += count
+        doubts.launches_without_kernel += sum(not started for _, started in launches)
+        for call, name, _ in inside:
+            if name in waiting:
+                line = self.line_of(host.places[call])
                 line.waits += 1
                 line.wait_ns += calls.end[call] - calls.start[call]
-            doubts.launches_without_kernel += launches and not started
 
     def add_work(self) -> None:
-        for index in range(len(self.trace.work)):
-            call = self.call_of.get(self.trace.work.correlation[index])
-            owner = self._owner(index, call)
-            self.work_owners.append(owner)
-            self._add_one(index, call, owner)
+        work, tally, host = self.trace.work, self.tally, self.host
+        # NONE is the last of the calls.
+        starts = [*host.starts, NONE]
+        times = [
+            start if call == NONE else starts[call]
+            for call, start in zip(host.call_of_work, work.start, strict=True)
+        ]
+        begin, end = self.steps.begin_ns, self.steps.end_ns
+        inside = [index for index, time in enumerate(times) if begin <= time < end]
+        self._add_times(inside)
+        kernel, copy = int(WorkKind.KERNEL), int(WorkKind.COPY)
+        kernels = [index for index in inside if work.kind[index] == kernel]
+        tally.kernels += len(kernels)
+        tally.kernel_ns += sum(work.end[index] - work.start[index] for index in kernels)
+        self._add_copies([index for index in inside if work.kind[index] == copy])
+        doubts, calls = tally.doubts, host.call_of_work
+        doubts.devices.update(map(work.device.__getitem__, inside))
+        doubts.work_without_launch += sum(calls[index] == NONE for index in inside)
+        doubts.work_before_launch += sum(
+            work.start[index] < times[index] for index in inside if calls[index] != NONE
+        )
 
-    def _add_one(self, index: int, call: int | None, owner: Owner) -> None:
-        work, calls, tally = self.trace.work, self.trace.calls, self.tally
-        start = work.start[index] if call is None else calls.start[call]
-        if not self.steps.holds(start):
-            return
-        length = work.end[index] - work.start[index]
-        name = self.trace.text(work.name[index])
-        phase = self._phase(index, call)
-        again = call is not None and self.recomputation.holds(self.trace.calls.thread[call], start)
-        line = self._add_time(owner, name, length, phase, again)
-        if work.kind[index] == WorkKind.KERNEL:
-            tally.kernels += 1
-            tally.kernel_ns += length
-        elif work.kind[index] == WorkKind.COPY and self.transfers[work.name[index]]:
-            line.copies += 1
-            line.copy_bytes += work.bytes[index]
-        tally.doubts.devices.add(work.device[index])
-        tally.doubts.work_without_launch += call is None
-        tally.doubts.work_before_launch += call is not None and work.start[index] < start
+    def _add_times(self, inside: list[int]) -> None:
+        """Charge the time of these pieces of work to their lines."""
+        work, owners = self.trace.work, self.work_owners
+        phases, again = self._phases(), self._again()
+        sums: dict[_Same, list[int]] = {}
+        for index in inside:
+            owner, length = owners[index], work.end[index] - work.start[index]
+            same = owner, work.name[index], phases[index], again[index]
+            if owner < 0:
+                self._add_shared(same, length)
+                continue
+            found = sums.get(same)
+            if found is None:
+                found = sums[same] = [0, 0]
+            found[0] += length
+            found[1] += 1
+        for (place, name, phase, computed_again), (length, count) in sums.items():
+            self._add_time(self.line_of(place), name, phase, length, count, computed_again)
 
-    def _add_time(self, owner: Owner, name: str, length: int, phase: Phase, again: bool) -> LineTally:
-        """Charge the time of one piece of work to its lines, computed ``again`` or not; the first of them."""
+    def _add_time(
+        self, line: LineTally, name: int, phase: Phase, length: int, count: int, again: bool
+    ) -> None:
+        text = self.trace.text(name)
+        line.gpu_ns[phase] += length
+        line.recompute_ns += length if again else 0
+        line.kernel_ns[text] += length
+        line.kernel_counts[text] += count
+
+    def _add_shared(self, work: _Same, length: int) -> None:
+        """Work that several places own."""
+        owner, name, phase, again = work
         parts: dict[LineKey, int] = {}
-        lines = []
         for place, part in self.owners.divide(owner, length):
             key = self.key_of(place)
             line = self.tally.lines[key]
-            lines.append(line)
-            line.gpu_ns[phase] += part
-            line.recompute_ns += part if again else 0
-            line.kernel_ns[name] += part
-            line.kernel_counts[name] += 1
-            if owner < 0 and key is not None:
+            self._add_time(line, name, phase, part, 1, again)
+            if key is not None:
                 line.fused_ns += part
                 parts[key] = parts.get(key, 0) + part
         if len(parts) > 1:
-            self.tally.fused.add_run(name, parts)
-        return lines[0]
+            self.tally.fused.add_run(self.trace.text(name), parts)
 
-    def _owner(self, work: int, call: int | None) -> Owner:
-        inner = () if self.inner is None else self.inner.of_work(work)
-        if inner:
-            return self.owners.of(inner)
-        return NOWHERE if call is None else self._called_from(call)
+    def _add_copies(self, copies: list[int]) -> None:
+        work = self.trace.work
+        names = set(map(work.name.__getitem__, copies))
+        transfers = {name for name in names if is_transfer(self.trace.text(name))}
+        moved: dict[Owner, list[int]] = defaultdict(list)
+        for index in copies:
+            if work.name[index] in transfers:
+                moved[self.work_owners[index]].append(work.bytes[index])
+        for owner, sizes in moved.items():
+            line = self.line_of(self.owners.places(owner)[0])
+            line.copies += len(sizes)
+            line.copy_bytes += sum(sizes)
+
+    def _phases(self) -> list[Phase]:
+        """Of each piece of work."""
+        # NONE is the last.
+        by_call = [*self.host.phases, Phase.FORWARD]
+        phases = list(map(by_call.__getitem__, self.host.call_of_work))
+        if self.inner is not None:
+            for work, phase in enumerate(phases):
+                captured = self.inner.phase(work)
+                phases[work] = phase if captured is None else captured
+        return phases
+
+    def _again(self) -> list[bool]:
+        """Of each piece of work whether it was computed again."""
+        calls, holds = self.trace.calls, self.recomputation.holds
+        if not self.recomputation.threads:
+            return [False] * len(self.host.call_of_work)
+        return [
+            call != NONE and holds(calls.thread[call], calls.start[call]) for call in self.host.call_of_work
+        ]
 
     def line_of_work(self, work: int) -> LineKey | None:
         """The first of the lines that own a piece of GPU work."""
         return self.key_of(self.owners.places(self.work_owners[work])[0])
 
-    def _phase(self, work: int, call: int | None) -> Phase:
-        captured = None if self.inner is None else self.inner.phase(work)
-        if captured is not None:
-            return captured
-        calls = self.trace.calls
-        return Phase.FORWARD if call is None else self.charger.phase(calls.thread[call], calls.start[call])
-
     def line_of(self, place: int) -> LineTally:
         return self.tally.lines[self.key_of(place)]
-
-    def place_of_call(self, call: int) -> int:
-        """Where a call counts: in a compiled region on the first statement of what it launched."""
-        inner = () if self.inner is None else self.inner.of_call(call)
-        return inner[0] if inner else self._called_from(call)
-
-    def _called_from(self, call: int) -> int:
-        if call not in self._call_places:
-            calls = self.trace.calls
-            self._call_places[call] = self.charger.place(calls.thread[call], calls.start[call])
-        return self._call_places[call]
