@@ -129,12 +129,13 @@ def keep(folder: Path, to: Path) -> None:
 
 
 def machine() -> dict[str, str]:
+    """The device is ``cpu`` where torch has no GPU."""
     code = "import torch, platform; print(torch.__version__, platform.python_version(), "
-    code += "torch.cuda.get_device_name(), sep='|')"
+    code += "torch.cuda.get_device_name() if torch.cuda.is_available() else 'cpu', sep='|')"
     torch_version, python_version, device = python(["-c", code]).strip().split("|")
-    driver = re.search(
-        r"Driver Version: ([\d.]+)", subprocess.run("nvidia-smi", capture_output=True, text=True).stdout
-    )
+    asked = shutil.which("nvidia-smi")
+    shown = subprocess.run(asked, capture_output=True, text=True).stdout if asked else ""
+    driver = re.search(r"Driver Version: ([\d.]+)", shown)
     return {
         "torch": torch_version,
         "python": python_version,
