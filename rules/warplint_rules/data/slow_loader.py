@@ -561,10 +561,9 @@ def _moves_a_batch(call: ast.Call, loop: ast.For) -> bool:
 
 
 COSTS = {
-    Lack.WORKERS: "its samples are read in the training process while the GPU waits (no `num_workers`)",
-    Lack.PINNED: "its batches are copied from pageable memory, which cannot overlap with computing (no "
-    "`pin_memory`)",
-    Lack.PERSISTENT: "its workers are started anew every epoch (no `persistent_workers`)",
+    Lack.WORKERS: "samples are read in the training process (no `num_workers`)",
+    Lack.PINNED: "batches are copied from pageable memory, which overlaps with nothing (no `pin_memory`)",
+    Lack.PERSISTENT: "workers are started anew every epoch (no `persistent_workers`)",
 }
 
 
@@ -572,7 +571,7 @@ def _message(missing: list[Lack], settings: list[str]) -> str:
     """What the loader lacks; workers that are not there yet can't be missed a second time."""
     costs = [COSTS[lack] for lack in missing if lack is not Lack.PERSISTENT or Lack.WORKERS not in missing]
     advice = ", ".join(f"`{setting}`" for setting in settings)
-    return f"This training loader keeps the GPU waiting: {' and '.join(costs)}. Add {advice}."
+    return f"This loader can keep the GPU waiting: {' and '.join(costs)}. Add {advice}."
 
 
 def _with_argument(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:

@@ -38,7 +38,7 @@ class TrainerInFullPrecision(Rule):
     ## Why is this slow?
 
     Transformers' `Trainer` and Lightning's `Trainer` compute in float32 unless asked otherwise. PyTorch then
-    multiplies matrices without tensor cores; only convolutions use them, as TF32. Measured on an H200 with
+    multiplies matrices without Tensor Cores; only convolutions use them, as TF32. Measured on an H200 with
     torch 2.11: a training step of 6 encoder layers took 191 ms in float32, 70 ms in TF32 and 29 ms in mixed
     precision, which took 4.4 GB instead of 7.6 GB as well.
 
@@ -190,7 +190,7 @@ def score(model, checkpoint):
         wanted = f"{name}={value}"
         return Verdict(
             node,
-            "This trains in float32: matrix products do not use the GPU's tensor cores (a transformer's step "
+            "This trains in float32: matrix products do not use the GPU's Tensor Cores (a transformer's step "
             f"took 191 ms instead of 29 on an H200). Ask for `{wanted}`, or for TF32.",
             Confidence.LIKELY,
             Applicability.UNSAFE,

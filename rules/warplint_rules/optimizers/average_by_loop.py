@@ -214,8 +214,8 @@ class Queue(torch.nn.Module):
             return None
         return Verdict(
             loop.iter,
-            "The average is updated with some small kernels a parameter, each launched from Python. Update "
-            "all at once: `torch._foreach_lerp_(averages, parameters, weight)`.",
+            "The average is updated with a few small kernels for each parameter, launched from Python. "
+            "Update all at once: `torch._foreach_lerp_(averages, parameters, weight)`.",
             Confidence.LIKELY,
         )
 

@@ -14,7 +14,7 @@ class FullPrecisionMatmul(Rule):
 
     ## Why is this slow?
 
-    By default PyTorch multiplies float32 matrices without the tensor cores. Since Ampere they take float32 as
+    By default PyTorch multiplies float32 matrices without the Tensor Cores. Since Ampere they take float32 as
     TF32: the same range, and 10 bits of mantissa for the factors, with sums in float32. One line switches
     them on: `torch.set_float32_matmul_precision("high")`. Models of attention and linear layers spend most of
     their time there. Measured on an H200 with torch 2.11: a training step of 6 encoder layers took 191 ms by
@@ -160,6 +160,6 @@ def fit(transformer, loader, optimizer):
         return Verdict(
             node,
             f"After `{short(node)}` the model trains with matrix products in full float32, without the "
-            'tensor cores. `torch.set_float32_matmul_precision("high")` at the start lets it use TF32.',
+            'Tensor Cores. `torch.set_float32_matmul_precision("high")` at the start lets it use TF32.',
             Confidence.LIKELY,
         )

@@ -19,7 +19,7 @@ class MissingAutocast(Rule):
     ## Why is this slow?
 
     With `torch.autocast("cuda", dtype=torch.bfloat16)` around forward pass and loss, convolutions and matrix
-    products run on the tensor cores in bfloat16 and move half the bytes; PyTorch's tuning guide speaks of up
+    products run on the Tensor Cores in bfloat16 and move half the bytes; PyTorch's tuning guide speaks of up
     to three times the speed. bfloat16 has the range of float32, so it needs no `GradScaler`. Measured on an
     H200 with torch 2.11, on a model of attention: a training step of 6 encoder layers is 2.4 times as fast as
     in TF32. Small networks, and programs that wait for data, gain nothing.

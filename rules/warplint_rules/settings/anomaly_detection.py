@@ -160,7 +160,7 @@ def find_anomaly(model, images):
         return Verdict(
             node,
             f"{what} records a stack for each operation and checks every gradient for NaN on the "
-            "host, in every run. It is for debugging: take it out or put it behind an option.",
+            "host, in every run. Take it out, or put it behind an option for debugging.",
             Confidence.CERTAIN,
         )
 

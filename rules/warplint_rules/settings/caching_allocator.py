@@ -78,6 +78,6 @@ def main(args):
         return Verdict(
             node,
             "Without its memory pool PyTorch asks the driver for each tensor, and freeing one waits for all "
-            "work on the GPU. It is for memory checkers: take it out.",
+            "work on the GPU. Take it out: it is for memory checkers.",
             Confidence.CERTAIN,
         )

@@ -17,7 +17,7 @@ class CudnnDisabled(Rule):
     ## Why is this slow?
 
     Convolutions, batch norm and recurrent layers then run on PyTorch's own fallback kernels. Those do not
-    use tensor cores, and recurrent layers become one kernel a gate and time step. Measured on an H200 with
+    use Tensor Cores, and recurrent layers become one kernel a gate and time step. Measured on an H200 with
     torch 2.11: a training step of 8 convolution blocks took 43.3 ms without cuDNN and 7.8 ms with it.
 
     ## When it stays silent

@@ -203,8 +203,8 @@ def build_stages(depth, rates: torch.Tensor):
         what = f"`{short(node)}`" if _is_call(node) else f"The test of `{short(node)}`"
         return Verdict(
             node,
-            f"{what} makes the host wait for the GPU once an element of this loop. Read them all with one "
-            "`.tolist()` before it, or stack them and read once after it.",
+            f"{what} makes the host wait for the GPU once for each element of this loop. Read them all "
+            "with one `.tolist()` before it, or stack them and read once after it.",
             confidence,
         )
 

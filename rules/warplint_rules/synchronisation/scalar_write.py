@@ -181,7 +181,7 @@ def train(model, loader, optimizer):
             statement.value,
             written,
             f"`{short(statement)}` copies the number to the GPU {facts.why_hot(node)}, and the host waits "
-            "for all the work queued before. Write a tensor of the GPU: "
+            "for all the work queued before. Write a tensor that is there: "
             f"`{short(node.value)}.new_full((), {short(statement.value)})`.",
             Applicability.SAFE if can_fix else Applicability.NONE,
             "Write the number as a tensor on the GPU",

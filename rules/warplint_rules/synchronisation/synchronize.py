@@ -166,7 +166,7 @@ def train(model, loader, optimizer, exact):
         needs = (
             "Measure many steps at once, or record events and read them later."
             if is_timed
-            else "A step needs no such call: PyTorch waits where a result is read."
+            else "Leave it out: PyTorch waits where a result is read."
         )
         return Verdict(
             node,
