@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from programs import ON_MONITORING
 
 from warplint.capture import cupti, shared_memory
 from warplint.capture.buffers import Buffers
+from warplint.capture.graphs import Graphs
 from warplint.capture.hot_lines import HotLines
-from warplint.capture.kineto import Trace
+from warplint.capture.kineto import ProfilerWatch, Trace
 from warplint.capture.recorder import Recorder
 from warplint.capture.sources import Sources
 from warplint.capture.steps import ModuleClock
@@ -120,3 +122,48 @@ def _take_the_trace_function(timeline: Timeline) -> tuple[object, object]:
         return sys.gettrace(), theirs
     finally:
         sys.settrace(None)
+
+
+def test_what_others_put_around_functions_of_ours_stays(tmp_path: Path) -> None:
+    profiler, started = torch.autograd.profiler, list[str]()
+    watch = ProfilerWatch(lambda: started.append("theirs"))
+    torchs = profiler._prepare_profiler
+    watch.install()
+    ours = profiler._prepare_profiler
+    assert ours is not torchs
+
+    def theirs(*args: Any, **kwargs: Any) -> Any:
+        return ours(*args, **kwargs)
+
+    profiler._prepare_profiler = theirs
+    try:
+        watch.remove()
+        assert profiler._prepare_profiler is theirs
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as used:
+            torch.ones(3).sum()
+        assert "aten::sum" in {event.key for event in used.key_averages()}
+        assert started == []
+    finally:
+        profiler._prepare_profiler = torchs
+    watch.install()
+    watch.remove()
+    assert profiler._prepare_profiler is torchs
+
+
+def test_graphs_keep_the_functions_that_others_put_around_theirs(tmp_path: Path) -> None:
+    graph_class, recorder = torch.cuda.CUDAGraph, Recorder(tmp_path / "raw", lambda: None)
+    torchs = graph_class.capture_begin
+    graphs = Graphs(recorder, lambda: None, lambda number: None)
+    graphs.install()
+    # A build of torch without CUDA has no graphs to follow.
+    assert (graph_class.capture_begin is torchs) is (torch.version.cuda is None)
+
+    def theirs(graph: object) -> None:
+        """Their capture."""
+
+    graph_class.capture_begin = theirs
+    try:
+        graphs.remove()
+        assert graph_class.capture_begin is theirs
+    finally:
+        graph_class.capture_begin = torchs

@@ -20,6 +20,7 @@ import torch
 
 from warplint.capture.graphs_followed import FollowedCapture
 from warplint.capture.layout import Record
+from warplint.capture.patches import Patches
 from warplint.capture.recorder import INFO, WARNING, Recorder
 
 MAX_REPLAYS = 100_000
@@ -50,7 +51,10 @@ class Graphs:
     ) -> None:
         """``window`` is the number of the open one; ``follow`` begins to follow lines outside a window."""
         self._recorder, self._window, self._follow = recorder, window, follow
-        self._originals: dict[str, Callable[..., Any]] = {}
+        self._patches = Patches(torch.cuda.CUDAGraph)
+        self._on = False
+        self._noting = False
+        """Whether replays are noted: within windows."""
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = 0
         self._capture: _Capture | None = None
@@ -62,24 +66,23 @@ class Graphs:
     def install(self) -> None:
         if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
             return
-        self._replace("capture_begin", self._around_begin)
-        self._replace("capture_end", self._around_end)
+        self._on = True
+        self._patches.put("capture_begin", self._around_begin)
+        self._patches.put("capture_end", self._around_end)
 
     def remove(self) -> None:
-        for name, original in self._originals.items():
-            setattr(torch.cuda.CUDAGraph, name, original)
-        self._originals.clear()
+        self._on = self._noting = False
+        self._patches.take_all_off()
 
     def window_opened(self) -> None:
         """Note replays from now on. Outside windows they run as if we were not there."""
-        if self._count and self._originals:
+        if self._count and self._on:
             self._replays = array("q")
-            self._replace("replay", self._around_replay)
+            self._note_replays()
 
     def window_closed(self, window: int) -> None:
-        original = self._originals.pop("replay", None)
-        if original is not None:
-            torch.cuda.CUDAGraph.replay = original
+        self._noting = False
+        self._patches.take_off("replay")
         if self._replays:
             flat = iter(self._replays.tolist())
             replays = list(zip(flat, flat, strict=True))
@@ -100,11 +103,9 @@ class Graphs:
             text = f"CUDA graphs are on the lines that replay them: {self._failure}"
             self._recorder.note(WARNING, "cuda-graphs", text)
 
-    def _replace(self, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        original = getattr(torch.cuda.CUDAGraph, name, None)
-        if original is not None and name not in self._originals:
-            self._originals[name] = original
-            setattr(torch.cuda.CUDAGraph, name, around(original))
+    def _note_replays(self) -> None:
+        self._noting = True
+        self._patches.put("replay", self._around_replay)
 
     def _around_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -137,14 +138,14 @@ class Graphs:
 
         @functools.wraps(original)
         def replay(graph: Any, *args: Any, **kwargs: Any) -> Any:
-            if len(self._replays) < 2 * MAX_REPLAYS:
+            if self._noting and len(self._replays) < 2 * MAX_REPLAYS:
                 self._replays.extend((now(), numbers.get(graph, 0)))
             return original(graph, *args, **kwargs)
 
         return replay
 
     def _begin(self, graph: Any) -> None:
-        if self._capture is not None or _is_compilers():
+        if not self._on or self._capture is not None or _is_compilers():
             return
         self._count += 1
         self._numbers[graph] = self._count
@@ -154,7 +155,7 @@ class Graphs:
             self._unfollowed += 1
             return
         if window is not None:
-            self._replace("replay", self._around_replay)
+            self._note_replays()
         self._capture = _Capture(self._count, window, followed, perf_counter_ns())
 
     def _end(self, end_ns: int) -> None:

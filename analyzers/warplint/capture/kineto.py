@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import ctypes
+import functools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 from warplint.capture import cupti
+from warplint.capture.patches import Patches
 
 MARKER = "warplint.sync"
 OPENING_MARKERS = 3
@@ -197,23 +199,20 @@ class ProfilerWatch:
 
     def __init__(self, on_foreign_start: Callable[[], None]) -> None:
         self._on_foreign_start = on_foreign_start
-        self._originals: dict[str, Callable[..., Any]] = {}
+        self._patches = Patches(torch.autograd.profiler)
+        self._on = False
         self._ours = False
         self.foreign = False
         """Whether the program's own profiler is prepared or running."""
 
     def install(self) -> None:
-        module = torch.autograd.profiler
+        self._on = True
         for name in (*self.STARTS, *self.STOPS):
-            original = getattr(module, name, None)
-            if original is not None:
-                self._originals[name] = original
-                setattr(module, name, self._watched(original, name in self.STARTS))
+            self._patches.put(name, functools.partial(self._watched, name in self.STARTS))
 
     def remove(self) -> None:
-        for name, original in self._originals.items():
-            setattr(torch.autograd.profiler, name, original)
-        self._originals.clear()
+        self._on = False
+        self._patches.take_all_off()
 
     @contextlib.contextmanager
     def ours(self) -> Iterator[None]:
@@ -227,9 +226,9 @@ class ProfilerWatch:
     def busy(self) -> bool:
         return self.foreign or bool(torch.autograd._profiler_enabled())
 
-    def _watched(self, original: Callable[..., Any], starts: bool) -> Callable[..., Any]:
+    def _watched(self, starts: bool, original: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not self._ours:
+            if self._on and not self._ours:
                 if starts and not self.foreign:
                     self._on_foreign_start()
                 self.foreign = starts
