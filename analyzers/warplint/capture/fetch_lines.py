@@ -21,7 +21,7 @@ from time import perf_counter_ns
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
-from warplint.capture.tool_ids import monitoring, release_tool, take_tool
+from warplint.capture.tool_ids import GivingWay, leave_tool, monitoring, take_tool
 from warplint.capture.user_code import UserCode
 from warplint.capture.worker_functions import Surroundings, functions_of_interest
 
@@ -34,6 +34,8 @@ readings, each dearer than an event, are saved."""
 READINGS = 3
 MAX_EVENTS = 20_000
 """Of one fetch, some 20 ms of following. What was seen until then stands for the rest of it."""
+FIRST_EVENTS = 4_000
+"""Of the first that is followed, when nothing is earned yet: a worker may live for a second only."""
 
 SCHEDULE = "/proc/thread-self/schedstat"
 """Linux: nanoseconds on a core, nanoseconds ready without one, and how often it got one."""
@@ -77,9 +79,12 @@ class Stamps:
         parent's."""
         self._ready = ReadyClock()
         self._last_ns = 0
+        self._limit = 0
 
-    def begin(self, boundary: FrameType) -> None:
+    def begin(self, boundary: FrameType, most: int) -> None:
+        """A fetch of which ``most`` events are wanted begins in the frame ``boundary``."""
         self.events.clear()
+        self._limit = FIELDS * most
         self.boundary = boundary
         self._last_ns = 0
         self.note(0, 0)
@@ -131,9 +136,14 @@ class Stamps:
             frame = frame.f_back
         self.note(*library)
 
+    def cut_short(self) -> None:
+        """The rest of the fetch cannot be followed."""
+        self._limit = 0
+
     @property
     def full(self) -> bool:
-        return len(self.events) >= FIELDS * MAX_EVENTS
+        """Whether what was seen is all that will be."""
+        return len(self.events) >= self._limit
 
 
 class FetchLines(Protocol):
@@ -146,10 +156,7 @@ class FetchLines(Protocol):
         """False when lines cannot be followed. ``learn``: look for code that was not met before."""
 
     def stop(self) -> None:
-        """Off; may be called twice."""
-
-    def close(self) -> None:
-        """Give back what was held between fetches."""
+        """Off, with nothing held until the next start; may be called twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +182,7 @@ class MonitoredLines:
     Code that ever had events stays slower when they are off: Python 3.12 joins pairs of instructions when it
     makes a code object, and never again (5 to 15% of a loop of plain Python). So it is copies that have
     events, and they stand in their functions only while a fetch is followed. Only generators, which last,
-    have events themselves.
+    have events themselves. The tool id is ours for as long, and is given up to a program that wants it.
     """
 
     passed = 0
@@ -183,53 +190,56 @@ class MonitoredLines:
     def __init__(self, stamps: Stamps, around: Surroundings) -> None:
         self._stamps, self._around = stamps, around
         self._tool: int | None = None
-        self._on = False
         self._known: set[int] = set()
         self._stand_ins: list[StandIn] = []
         self._generators: list[CodeType] = []
         self._active: list[StandIn] = []
+        self._callbacks = self._make_callbacks()
+        self._giving_way = GivingWay(self._taken)
 
     def start(self, learn: bool) -> bool:
-        if self._tool is None and not self._open():
+        if not getattr(sys, "_is_gil_enabled", lambda: True)():
             return False
         if learn:
             self._learn()
         # Between two looks around, those that no fetch has come through are left alone.
         ran = None if learn else self._stamps.ran
         self._active = [each for each in self._stand_ins if ran is None or id(each.copy) in ran]
-        self._on = True
+        self._tool = take_tool(self._followed)
+        if self._tool is None:
+            return False
+        self._giving_way.install()
+        for event, callback in self._callbacks.items():
+            monitoring.register_callback(self._tool, event, callback)
+        events = monitoring.events
+        wanted = events.LINE | events.PY_RETURN | events.PY_YIELD | events.PY_RESUME
+        for code in self._followed():
+            monitoring.set_local_events(self._tool, code, wanted)
         for stand_in in self._active:
             stand_in.enter()
-        for code in self._generators:
-            self._switch(code, on=True)
         return True
 
     def stop(self) -> None:
-        if not self._on:
+        tool, self._tool = self._tool, None
+        if tool is None:
             return
-        self._on = False
+        self._giving_way.remove()
+        self._leave()
+        leave_tool(tool, self._callbacks, self._followed())
+
+    def _taken(self, tool: int) -> None:
+        """The program has taken our id, which is clear of our events by now."""
+        self._tool = None
+        self._giving_way.remove()
+        self._leave()
+        self._stamps.cut_short()
+
+    def _leave(self) -> None:
         for stand_in in self._active:
             stand_in.leave()
-        for code in self._generators:
-            self._switch(code, on=False)
 
-    def close(self) -> None:
-        self.stop()
-        if self._tool is not None:
-            for stand_in in self._stand_ins:
-                self._switch(stand_in.copy, on=False)
-            release_tool(self._tool)
-        self._tool = None
-
-    def _open(self) -> bool:
-        if not getattr(sys, "_is_gil_enabled", lambda: True)():
-            return False
-        tool = self._tool = take_tool()
-        if tool is None:
-            return False
-        for event, callback in self._callbacks().items():
-            monitoring.register_callback(tool, event, callback)
-        return True
+    def _followed(self) -> list[CodeType]:
+        return [*(stand_in.copy for stand_in in self._active), *self._generators]
 
     def _learn(self) -> None:
         for function in functions_of_interest(self._around, self._stamps.counts):
@@ -243,15 +253,11 @@ class MonitoredLines:
                 continue
             stand_in = StandIn(function, code, code.replace())
             self._stamps.learn(stand_in.copy)
-            self._switch(stand_in.copy, on=True)
             self._stand_ins.append(stand_in)
 
-    def _switch(self, code: CodeType, *, on: bool) -> None:
-        events = monitoring.events
-        wanted = events.LINE | events.PY_RETURN | events.PY_YIELD | events.PY_RESUME if on else 0
-        monitoring.set_local_events(self._tool, code, wanted)
-
-    def _callbacks(self) -> dict[int, Callable[..., Any]]:
+    def _make_callbacks(self) -> dict[int, Callable[..., Any]]:
+        if monitoring is None:
+            return {}
         stamps, thread, ident, get_frame = (
             self._stamps,
             threading.get_ident(),
@@ -260,7 +266,7 @@ class MonitoredLines:
         )
 
         def on_line(code: CodeType, line: int) -> None:
-            if not self._on or ident() != thread:
+            if ident() != thread:
                 return
             if stamps.full:
                 self.stop()
@@ -270,11 +276,11 @@ class MonitoredLines:
                 stamps.note_frame(get_frame(1))
 
         def on_resume(code: CodeType, offset: int) -> None:
-            if self._on and ident() == thread:
+            if ident() == thread:
                 stamps.note_frame(get_frame(1))
 
         def on_leave(code: CodeType, offset: int, value: object) -> None:
-            if self._on and ident() == thread:
+            if ident() == thread:
                 stamps.note_frame(get_frame(1).f_back)
 
         events = monitoring.events
@@ -310,9 +316,6 @@ class TracedLines:
         # Someone else's trace function, set meanwhile, stays. A bound method is made anew each time.
         if sys.gettrace() == self._on_call:
             sys.settrace(None)
-
-    def close(self) -> None:
-        self.stop()
 
     def _on_call(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
         if not self._on:
@@ -368,18 +371,21 @@ def time_of_lines(events: list[int]) -> dict[tuple[int, int], LineTime]:
     lines: dict[tuple[int, int], LineTime] = {}
     times, cpu, ready, codes, numbers = (events[field::FIELDS] for field in range(FIELDS))
     read, short_ns = 0, 0
-    for index in range(len(times) - 1):
-        wall = times[index + 1] - times[index]
-        on_core, without = wall, 0
-        if cpu[index + 1]:
-            on_core = min(wall, max(0, cpu[index + 1] - cpu[read] - short_ns))
-            without = min(wall - on_core, ready[index + 1] - ready[read])
-            read, short_ns = index + 1, 0
-        else:
-            short_ns += wall
-        line = lines.setdefault((codes[index], numbers[index]), LineTime())
-        line.wall_ns += wall
-        line.cpu_ns += on_core
-        line.ready_ns += without
+    for index, (began, ended, place) in enumerate(
+        zip(times, times[1:], zip(codes, numbers, strict=True), strict=False)
+    ):
+        wall = ended - began
+        line = lines.get(place)
+        if line is None:
+            line = lines[place] = LineTime()
         line.events += 1
+        line.wall_ns += wall
+        if not cpu[index + 1]:
+            short_ns += wall
+            line.cpu_ns += wall
+            continue
+        on_core = min(wall, max(0, cpu[index + 1] - cpu[read] - short_ns))
+        line.cpu_ns += on_core
+        line.ready_ns += min(wall - on_core, ready[index + 1] - ready[read])
+        read, short_ns = index + 1, 0
     return lines

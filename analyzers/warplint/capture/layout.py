@@ -36,6 +36,8 @@ MANIFEST = "run.json"
 STORE = "costs.sqlite"
 RAW_SUFFIX = ".wlraw"
 WORKER_SUFFIX = ".wlworker"
+UNFOLLOWED = "worker-unfollowed"
+"""The code of the note, in a loader worker's file, that says why its lines were not followed."""
 
 _HEADER = struct.Struct("<6sH")
 _FRAME = struct.Struct("<BII")

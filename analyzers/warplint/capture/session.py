@@ -72,7 +72,7 @@ class Session:
             watch=ProfilerWatch(self._foreign_profiler_starts),
         )
         self._workers = FollowedWorkers(
-            WorkerSettings.of(settings, folders, self._rank.rank, os.getpid(), time.time())
+            WorkerSettings.of(settings, folders, self._rank.rank, os.getpid(), time.time()), user_code
         )
         self._compiled = Compiled(self._recorder, self._around.sources, user_code)
         self._graphs = Graphs(self._recorder, self._open_window_number, Follower(self._around).follow)
@@ -342,6 +342,7 @@ class Session:
 
     def _before_fork(self) -> None:
         """Close the window, to go on in another: a child with a copy of a running Kineto dies at its exit."""
+        self._workers.before_fork()
         if self._window is not None:
             self._close_window("the program forked", perf_counter_ns())
             if self._steps_wanted > 0 and self._windows < MAX_WINDOWS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,6 +11,8 @@ from typing import Any
 
 from warplint.capture.layout import (
     RAW_SUFFIX,
+    UNFOLLOWED,
+    WORKER_SUFFIX,
     LayoutError,
     RawReader,
     Record,
@@ -58,7 +61,20 @@ def summarize(folder: Path) -> Summary:
         named = f"rank {process.rank} (process {process.pid}): " if len(files) > 1 else ""
         lines.extend(named + sentence for sentence in _sentences(process))
         captured = captured or bool(process.opened)
+    lines.extend(_of_workers(folder))
     return Summary(captured, lines)
+
+
+def _of_workers(folder: Path) -> list[str]:
+    """Why loader workers were not followed, each reason once. What a killed one was writing is missing."""
+    said: dict[str, None] = {}
+    for path in sorted(folder.glob(f"*{WORKER_SUFFIX}")):
+        with contextlib.suppress(LayoutError, OSError, KeyError, ValueError):
+            notes = [
+                parse_json(payload) for record, payload in RawReader(path).records() if record is Record.NOTE
+            ]
+            said |= dict.fromkeys(note["text"] for note in notes if note["code"] == UNFOLLOWED)
+    return list(said)
 
 
 def _read(path: Path) -> ProcessSummary:

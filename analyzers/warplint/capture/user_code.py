@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -78,6 +79,7 @@ class UserCode:
         return [Path(place).resolve() for place in places]
 
 
+@functools.cache
 def _interpreter_folders() -> list[Path]:
     paths = sysconfig.get_paths()
     folders = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}

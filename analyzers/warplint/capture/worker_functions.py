@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
+
+from warplint.capture.loaded_modules import LoadedModules
 
 MAX_FUNCTIONS = 2_000
 """A project's have hundreds; of a library that makes datasets the first found are taken. Some 10 ms a
@@ -17,20 +18,13 @@ MAX_DECORATORS = 5
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where to look: modules by the start of their file's path or of their name, and single objects."""
+    """Where to look: modules, and single objects."""
 
-    folders: tuple[str, ...]
-    """Each ends with a separator."""
-    packages: frozenset[str]
+    modules: LoadedModules
+    packages: frozenset[str] = frozenset()
+    """Those whose modules count besides the user's own."""
     beside: tuple[object, ...] = ()
     """Callables and objects whose functions count, though they may be in no module."""
-
-    def holds(self, module: ModuleType) -> bool:
-        names = vars(module)
-        file, name = names.get("__file__"), names.get("__name__")
-        if type(file) is not str or type(name) is not str:
-            return False
-        return name.partition(".")[0] in self.packages or file.startswith(self.folders)
 
 
 def functions_of_interest(around: Surroundings, counts: Callable[[CodeType], bool]) -> list[FunctionType]:
@@ -55,9 +49,7 @@ def _candidates(around: Surroundings) -> Iterator[object]:
         if type(one) is functools.partial:
             yield one.func
         yield from list(getattr(one, "__dict__", {}).values())
-    # What stands among the modules may be anything, and a lazy one loads when it is asked for an attribute.
-    modules = [each for each in list(sys.modules.values()) if type(each) is ModuleType]
-    for module in filter(around.holds, modules):
+    for module in around.modules.of(around.packages):
         for value in list(vars(module).values()):
             yield value
             if issubclass(type(value), type):

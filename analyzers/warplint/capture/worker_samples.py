@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import perf_counter_ns, thread_time_ns
 from types import FrameType
 from typing import Any
 
-from warplint.capture.fetch_lines import FIELDS, LineTime, Stamps, make_fetch_lines, time_of_lines
-from warplint.capture.layout import Record
-from warplint.capture.recorder import Recorder
+from warplint.capture.collector import at_rest
+from warplint.capture.fetch_lines import (
+    FIELDS,
+    FIRST_EVENTS,
+    MAX_EVENTS,
+    LineTime,
+    Stamps,
+    make_fetch_lines,
+    time_of_lines,
+)
+from warplint.capture.layout import UNFOLLOWED, Record
+from warplint.capture.recorder import WARNING, Recorder
 from warplint.capture.sources import Sources
 from warplint.capture.worker_functions import Surroundings
 
@@ -49,6 +59,10 @@ class WorkerSamples:
         self._begun_ns = self._ended_ns = 0
         self._items = 0
         self._following = False
+        self._refusals = 0
+        self._not_before = 0
+        """The fetch from which on following is tried again."""
+        self._gave_up = False
         self._described: set[int] = set()
         self._written = 0
         self._last_sample_ns = 0
@@ -73,12 +87,8 @@ class WorkerSamples:
         self._asked_ns = 0
         self._items = items
         if self._due(now):
-            spent_ns = thread_time_ns()
-            learn = self._samples < LEARNING or self._samples % LEARN_AGAIN == 0
-            self._following = self._lines.start(learn)
-            self._price_ns += thread_time_ns() - spent_ns
-            if self._following:
-                self._stamps.begin(boundary)
+            with at_rest():
+                self._following = self._follow(boundary)
         self._begun_ns = perf_counter_ns()
 
     def ends(self, fetched: bool) -> bool:
@@ -115,9 +125,32 @@ class WorkerSamples:
     def close(self) -> None:
         """The worker ends in good order."""
         self._abandon()
-        self._lines.close()
         self._recorder.json(Record.END, {"t_ns": perf_counter_ns(), "reason": "exit", **self._totals()})
         self._recorder.close()
+
+    def _follow(self, boundary: FrameType) -> bool:
+        """Follow the fetch that begins, if lines can be followed now."""
+        spent_ns = thread_time_ns()
+        learn = self._samples < LEARNING or self._samples % LEARN_AGAIN == 0
+        self._stamps.begin(boundary, MAX_EVENTS if self._samples else FIRST_EVENTS)
+        following = False
+        try:
+            following = self._lines.start(learn)
+        except Exception as error:
+            self._give_up(error)
+        if not following:
+            # A debugger of the program's has them, and may have them to the end.
+            self._refusals += 1
+            self._not_before = self._fetches + EVERY * 2**self._refusals
+        self._price_ns += thread_time_ns() - spent_ns
+        return following
+
+    def _give_up(self, error: Exception) -> None:
+        self._gave_up = True
+        with suppress(Exception):
+            self._lines.stop()
+        text = f"lines of loader workers were not followed: {type(error).__name__}: {error}"
+        self._recorder.note(WARNING, UNFOLLOWED, text)
 
     def _abandon(self) -> None:
         if self._following:
@@ -126,7 +159,9 @@ class WorkerSamples:
         self._begun_ns = 0
 
     def _due(self, now: int) -> bool:
-        if self._fetches % EVERY != FIRST or self._written > MAX_BYTES or self._recorder.failed:
+        if self._fetches % EVERY != FIRST or self._fetches < self._not_before:
+            return False
+        if self._gave_up or self._written > MAX_BYTES or self._recorder.failed:
             return False
         if self._samples and self._price_ns > PRICE_SHARE * self._fetch_ns:
             return False

@@ -23,8 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from warplint.capture.collector import at_rest
 from warplint.capture.fetch_lines import Stamps
 from warplint.capture.layout import WORKER_SUFFIX, Record, worker_name
+from warplint.capture.loaded_modules import LoadedModules
 from warplint.capture.recorder import Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.sources import Sources
@@ -66,6 +68,11 @@ class WorkerSettings:
         folders = [str(folder.absolute()) for folder in code_folders]
         return cls(settings.folder, settings.cwd, folders, settings.include, rank, parent, started)
 
+    def module_folders(self) -> list[str]:
+        """What the path of a module of the user's may begin with."""
+        folders = {*self.code_folders, *map(os.path.realpath, self.code_folders)}
+        return [str(Path(folder)) + os.sep for folder in folders]
+
     def dump(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
 
@@ -77,8 +84,9 @@ class WorkerSettings:
 class FollowedWorkers:
     """Puts the followed loop in torch's place, and torch's own back."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, user_code: UserCode) -> None:
         self._settings = settings
+        self._known = Known(LoadedModules(settings.module_folders()), user_code)
         self._original: Callable[..., None] | None = None
 
     def install(self) -> None:
@@ -86,7 +94,13 @@ class FollowedWorkers:
         original = getattr(module, NAME, None)
         if callable(original) and not isinstance(original, FollowedLoop) and _is_known(original):
             self._original = original
-            setattr(module, NAME, FollowedLoop(original, self._settings))
+            setattr(module, NAME, FollowedLoop(original, self._settings, self._known))
+
+    def before_fork(self) -> None:
+        """Find out here what a forked worker then need not."""
+        if self._original is not None:
+            with suppress(Exception):
+                self._known.modules.look()
 
     def remove(self) -> None:
         original, self._original = self._original, None
@@ -96,17 +110,34 @@ class FollowedWorkers:
             setattr(module, NAME, original)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a forked worker has from its parent, and one that is spawned must find out."""
+
+    modules: LoadedModules
+    user_code: UserCode
+
+    @classmethod
+    def by(cls, settings: WorkerSettings) -> Known:
+        code = UserCode(map(Path, settings.code_folders), settings.include, Path(settings.cwd))
+        return cls(LoadedModules(settings.module_folders()), code)
+
+
 class FollowedLoop:
     """The target of a worker's process."""
 
-    def __init__(self, original: Callable[..., None], settings: WorkerSettings) -> None:
+    def __init__(
+        self, original: Callable[..., None], settings: WorkerSettings, known: Known | None = None
+    ) -> None:
         self._original = original
         self._settings = settings
+        self._known = known
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         samples: WorkerSamples | None = None
-        with suppress(Exception):
-            samples, arguments = _follow(self._original, self._settings, args, kwargs)
+        with suppress(Exception), at_rest():
+            known = self._known or Known.by(self._settings)
+            samples, arguments = _follow(self._original, self._settings, known, args, kwargs)
             args, kwargs = arguments.args, arguments.kwargs
         try:
             self._original(*args, **kwargs)
@@ -174,7 +205,7 @@ class _Results:
             followed = self._samples.ends(type(result[1]).__name__ not in self.UNFETCHED)
         answer = self._queue.put(result, *args, **kwargs)
         if followed:
-            with suppress(Exception):
+            with suppress(Exception), at_rest():
                 self._samples.write()
         return answer
 
@@ -190,21 +221,28 @@ def _is_known(loop: Callable[..., None]) -> bool:
 
 
 def _follow(
-    original: Callable[..., None], settings: WorkerSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+    original: Callable[..., None],
+    settings: WorkerSettings,
+    known: Known,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> tuple[WorkerSamples, inspect.BoundArguments]:
     """Open the worker's file; the loop's arguments with the stand-ins among them."""
     bound = inspect.signature(original).bind(*args, **kwargs)
     given = bound.arguments
     path = _new_file(settings)
     recorder = Recorder(path, _do_nothing)
-    cwd = Path(settings.cwd)
-    user = UserCode(map(Path, settings.code_folders), settings.include, cwd)
+    user = known.user_code
     packages = _packages(given["dataset"], given["collate_fn"])
     samples = WorkerSamples(
         recorder,
         Sources(recorder, user, settings.started),
-        Stamps(user, UserCode([], packages, cwd)),
-        _surroundings(settings, packages, (given["collate_fn"], *_innermost(given["dataset"]))),
+        Stamps(user, UserCode([], packages, Path(settings.cwd))),
+        Surroundings(
+            known.modules,
+            frozenset([*packages, *(name.partition(".")[0] for name in settings.include)]),
+            (given["collate_fn"], *_innermost(given["dataset"])),
+        ),
     )
     recorder.json(
         Record.WORKER,
@@ -222,12 +260,6 @@ def _follow(
     given["index_queue"] = _Tasks(given["index_queue"], samples, bool(given["auto_collation"]))
     given["data_queue"] = _Results(given["data_queue"], samples)
     return samples, bound
-
-
-def _surroundings(settings: WorkerSettings, packages: list[str], beside: tuple[object, ...]) -> Surroundings:
-    folders = {*settings.code_folders, *map(os.path.realpath, settings.code_folders)}
-    roots = frozenset([*packages, *(name.partition(".")[0] for name in settings.include)])
-    return Surroundings(tuple(str(Path(folder)) + os.sep for folder in folders), roots, beside)
 
 
 def _new_file(settings: WorkerSettings) -> Path:

@@ -123,7 +123,12 @@ class TorchFinder:
 
 def begin(settings: str) -> None:
     """Hand over to the capture itself. Its failure must not be that of the program's ``import torch``."""
+    import gc
+
     clean_environment()
+    # What we load is to bring on no collection of the program's garbage: as capture/collector.py does.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         load_warplint()
         from warplint.capture.entry import begin as begin_capture
@@ -132,6 +137,9 @@ def begin(settings: str) -> None:
     except Exception as error:
         if os.isatty(2):
             os.write(2, f"warplint: nothing is captured, the program runs on: {error!r}\n".encode())
+    finally:
+        if collects:
+            gc.enable()
 
 
 def load_warplint() -> None:
