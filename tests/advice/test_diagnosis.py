@@ -298,6 +298,32 @@ def test_an_optimizer_of_small_kernels(capture: CaptureBuilder, tmp_path: Path) 
     assert phases[Phase.FORWARD].bottleneck is Bottleneck.NONE
 
 
+def starting(capture: CaptureBuilder) -> None:
+    """An operator on line 2 keeps the host for 900 us, and launches one kernel at its end."""
+    capture.lines = {MAIN: [(0, 2), (900, 3)]}
+    capture.trace.op("aten::to", 0, 900)
+    capture.trace.kernel(890, 900, 950, 1, name=BF16)
+    busy(capture, 950, 1000)
+
+
+def test_the_start_of_a_program_is_not_launching(capture: CaptureBuilder, tmp_path: Path) -> None:
+    starting(capture)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("none", "", 0)
+    assert "The GPU idles 90% of a step's 1.00 ms" in diagnosis.run.sentence
+    assert "90% passes before few launches, most of it at train.py:2" in diagnosis.run.sentence
+    assert {verdict.bottleneck for _, verdict in diagnosis.phases} == {Bottleneck.NONE}
+
+
+def test_settled_steps_are_not_its_start(capture: CaptureBuilder, tmp_path: Path) -> None:
+    starting(capture)
+    profile = joined(capture, tmp_path)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "operators on the host", 2)
+    assert verdict.share == pytest.approx(0.9)
+
+
 # bandwidth
 
 
@@ -452,7 +478,7 @@ def test_collectives_that_nothing_runs_beside(capture: CaptureBuilder, tmp_path:
     verdict = of(capture, tmp_path).run
     assert short(verdict) == ("communication", "exposed collectives", 5)
     assert verdict.share == pytest.approx(0.5)
-    assert "at least 100% of the collectives' time" in verdict.sentence
+    assert "no kernel runs beside its collectives" in verdict.sentence
 
 
 def test_collectives_beside_computing(capture: CaptureBuilder, tmp_path: Path) -> None:
@@ -470,8 +496,9 @@ def test_kernels_that_others_slow_down(capture: CaptureBuilder, tmp_path: Path) 
     capture.trace.kernel(650, 650, 990, 602, name=TF32, stream=8)
     verdict = of(capture, tmp_path).run
     assert short(verdict) == ("contention", "work beside it", 3)
-    # 200 us more for the one; the other took 190 alone and 340 beside it: 150. Of three steps.
-    assert figures(verdict)["contended_us"] == pytest.approx((200 + 150) / 3)
+    # 200 us more for the one; the other took 190 alone and 340 beside it: 150. Of three steps, in which the
+    # GPU was busy for 290, 290 and 390 us with kernels of 1,220: what overlaps counts once.
+    assert figures(verdict)["contended_us"] == pytest.approx((200 + 150) / 3 * 970 / 1220)
 
 
 # What a share is of

@@ -35,17 +35,28 @@ def test_every_cause_is_documented_and_no_other() -> None:
 
 def test_every_bound_is_documented_and_no_other() -> None:
     documented = {row[0].strip("`"): row[1] for row in rows("Bounds")}
-    known = {each.name: f"{getattr(THRESHOLDS, each.name):.0%}" for each in fields(THRESHOLDS)}
+    known = {each.name: bound(each.name, getattr(THRESHOLDS, each.name)) for each in fields(THRESHOLDS)}
     assert documented == known
+
+
+def bound(name: str, value: float) -> str:
+    return f"{value:.0f} µs" if name.endswith("_us") else f"{value:.0%}"
 
 
 def test_every_device_is_documented_and_no_other() -> None:
     documented = [
-        (name, float(fp32), float(tensor), kind, float(link))
-        for name, fp32, tensor, kind, link in rows("Limits of devices")
+        (name, float(fp32), float(tensor), kind, float(link), source)
+        for name, fp32, tensor, kind, link, source in rows("Limits of devices")
     ]
     assert documented == [
-        (each.name, each.fp32_tflops, each.tensor_tflops, each.tensor_dtype, each.link_gb_s)
+        (
+            each.name,
+            each.fp32_tflops,
+            each.tensor_tflops,
+            each.tensor_dtype,
+            each.link_gb_s,
+            f"[NVIDIA]({each.source})",
+        )
         for _, each in DEVICES
     ]
 
@@ -79,6 +90,7 @@ def test_names_of_devices_as_drivers_give_them() -> None:
         "NVIDIA L40S": "L40S",
         "Tesla T4": "T4",
         "Tesla V100-DGXS-32GB": "V100",
+        "Tesla V100-PCIE-16GB": "V100 PCIe",
     }
     assert {device: getattr(limits_of(device), "name", None) for device in known} == known
 
@@ -86,6 +98,7 @@ def test_names_of_devices_as_drivers_give_them() -> None:
 def test_devices_that_only_sound_alike_have_no_limits() -> None:
     for device in (
         "NVIDIA A10G",
+        "NVIDIA H200 NVL",
         "NVIDIA L40",
         "NVIDIA RTX A1000",
         "AMD Instinct MI300X",

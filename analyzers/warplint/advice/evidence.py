@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from warplint.advice.measured_limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
+from warplint.advice.products import is_product
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.signature import dtype
 from warplint.report.figures import count, short_duration
 from warplint.static.finding import Lost
 from warplint.static.signature import Metric
-
-PRODUCT = re.compile(r"gemm|gemv|gemmk|xmma|cutlass|wgrad|dgrad|fprop|scudnn|cudnn.*conv|conv.*cudnn")
-"""In the names of kernels that multiply matrices, convolutions among them: cuBLAS, cuDNN, CUTLASS."""
 
 FLOAT32 = frozenset({"fp32"})
 WIDE = frozenset({"fp32", "tf32", "fp64"})
@@ -215,7 +212,7 @@ def products_us(cost: LineCost) -> dict[str, float]:
     """The time of a line's matrix products, by the type that their kernels' names tell."""
     us: defaultdict[str, float] = defaultdict(float)
     for kernel in cost.kernels:
-        if kernel.us > 0 and PRODUCT.search(kernel.name) and (kind := dtype(kernel.name)):
+        if kernel.us > 0 and is_product(kernel.name) and (kind := dtype(kernel.name)):
             us[kind] += kernel.us
     return dict(us)
 

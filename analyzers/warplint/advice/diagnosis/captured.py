@@ -7,12 +7,19 @@ from collections.abc import Callable
 from functools import cached_property
 
 from warplint.advice.diagnosis.devices import DeviceLimits, limits_of
+from warplint.advice.diagnosis.feeding import Feeding, fed_us, feeding
 from warplint.advice.diagnosis.host_waits import LineWaits, host_waits
 from warplint.advice.diagnosis.verdict import Phase
 from warplint.profile.model import IdleCause, LineCost, Profile
+from warplint.profile.trace_timeline import STEP
 from warplint.source.text import LINE_END
 
 _BACKWARD = re.compile(r"\.backward\(|\bautograd\.grad\(|\bbackward\(loss")
+_OPTIMIZER = re.compile(r"\bzero_grad\(|\bopt(?:im(?:izer)?)?s?\w*\.step\(|\b[Oo]ptimizer\.")
+_NAMED_BACKWARD = re.compile(r"\bbackward\b|\bautograd::", re.I)
+"""In the names of annotations and operators, which stand for lines in imported traces."""
+STEP_NAME = STEP.rstrip("#")
+"""Where an imported trace knows no more of the host than the step it is in."""
 
 
 class CapturedSteps:
@@ -31,6 +38,11 @@ class CapturedSteps:
     def steps(self) -> int:
         """1 where no whole step was captured: figures are then of the window."""
         return self.totals.steps or 1
+
+    @property
+    def each(self) -> str:
+        """What follows an amount of one step, in words; nothing where no whole step was captured."""
+        return " a step" if self.totals.steps else ""
 
     def share(self, us: float) -> float:
         return us / self.program_us if self.program_us else 0.0
@@ -54,6 +66,20 @@ class CapturedSteps:
     def waits(self) -> list[LineWaits]:
         return host_waits(self.lines)
 
+    @cached_property
+    def feeding(self) -> Feeding:
+        return feeding(self.waits, self.totals.launches)
+
+    @property
+    def start_up_us(self) -> float:
+        """Waits for launches that are no launching, where it is not known that steps had settled."""
+        return 0.0 if self.is_priced else self.feeding.slow_us
+
+    @property
+    def nowhere_us(self) -> float:
+        """Idle time with the host outside of all operators, in no place that the capture names."""
+        return sum(fed_us(each) for each in self.feeding.python if not self.is_place(each.cost))
+
     def idle_us(self, cause: IdleCause) -> float:
         """By the profile's own account."""
         return sum(cost.idle_us.get(cause, 0.0) for cost in self.lines)
@@ -66,12 +92,23 @@ class CapturedSteps:
 
     def host_phase(self, cost: LineCost) -> Phase:
         """The phase in which the host is on that line."""
-        if cost.gpu_optimizer_us > cost.gpu_forward_us + cost.gpu_backward_us:
+        text = self.text(cost.file, cost.line) or ("" if cost.line else cost.file)
+        if cost.gpu_optimizer_us > cost.gpu_forward_us + cost.gpu_backward_us or _OPTIMIZER.search(text):
             return Phase.OPTIMIZER
-        text = self.text(cost.file, cost.line)
+        if self._is_backward(cost, text):
+            return Phase.BACKWARD
+        return Phase.FORWARD
+
+    def _is_backward(self, cost: LineCost, text: str) -> bool:
+        if not cost.line:
+            return bool(_NAMED_BACKWARD.search(text))
         # Launching on a line that launches nothing is that of autograd, which is charged to other lines.
         autograd = cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0 and cost.gpu_us <= 0
-        return Phase.BACKWARD if _BACKWARD.search(text) or (autograd and not text) else Phase.FORWARD
+        return bool(_BACKWARD.search(text)) or (autograd and not text)
+
+    def is_place(self, cost: LineCost) -> bool:
+        """Whether it names something of the program's own that could be changed."""
+        return bool(cost.line) or cost.file != STEP_NAME
 
     def gpu_phases(self, cost: LineCost) -> dict[Phase, float]:
         """How a line's GPU time divides over the phases: shares that sum to 1."""

@@ -22,6 +22,7 @@ class DeviceLimits:
     link_gb_s: float
     """To the host, x16, nominal."""
     source: str
+    """Address of the maker's data sheet."""
 
     @property
     def fp32_excess(self) -> float:
@@ -29,17 +30,33 @@ class DeviceLimits:
         return 1.0 - self.fp32_tflops / self.tensor_tflops
 
 
+B200 = "https://nvdam.widen.net/s/wwnsxrhm2w/blackwell-datasheet-3384703"
+H200 = "https://www.nvidia.com/en-us/data-center/h200/"
+H100 = "https://resources.nvidia.com/en-us-tensor-core/nvidia-tensor-core-gpu-datasheet"
+A100 = (
+    "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/"
+    "nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf"
+)
+A10 = "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a10/pdf/a10-datasheet.pdf"
+L40S = "https://www.nvidia.com/en-us/data-center/l40s/"
+L4 = "https://resources.nvidia.com/en-us-gpu-resources/l4-tensor-datasheet"
+T4 = "https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/tesla-t4/t4-tensor-core-datasheet-951643.pdf"
+V100 = (
+    "https://images.nvidia.com/content/technologies/volta/pdf/volta-v100-datasheet-update-us-1165301-r5.pdf"
+)
+
 DEVICES: tuple[tuple[str, DeviceLimits], ...] = (
-    (r"\bB200\b", DeviceLimits("B200", 75.0, 1100.0, "tf32", 64.0, "HGX B200 data sheet")),
-    (r"\bH200\b", DeviceLimits("H200", 67.0, 494.5, "tf32", 64.0, "H200 data sheet")),
-    (r"\bH100 PCIe\b", DeviceLimits("H100 PCIe", 51.0, 378.0, "tf32", 64.0, "H100 data sheet")),
-    (r"\bH100\b.*\bHBM3\b", DeviceLimits("H100 SXM", 67.0, 494.5, "tf32", 64.0, "H100 data sheet")),
-    (r"\bA100\b", DeviceLimits("A100", 19.5, 156.0, "tf32", 32.0, "A100 data sheet")),
-    (r"\bA10\b", DeviceLimits("A10", 31.2, 62.5, "tf32", 32.0, "A10 data sheet")),
-    (r"\bL40S\b", DeviceLimits("L40S", 91.6, 183.0, "tf32", 32.0, "L40S data sheet")),
-    (r"\bL4\b", DeviceLimits("L4", 30.3, 60.0, "tf32", 32.0, "L4 data sheet")),
-    (r"\bT4\b", DeviceLimits("T4", 8.1, 65.0, "fp16", 16.0, "T4 data sheet")),
-    (r"\bV100\b", DeviceLimits("V100", 15.7, 125.0, "fp16", 16.0, "V100 data sheet (NVLink)")),
+    (r"\bB200\b", DeviceLimits("B200", 75.0, 1100.0, "tf32", 64.0, B200)),
+    (r"\bH200\b(?! NVL)", DeviceLimits("H200", 67.0, 494.5, "tf32", 64.0, H200)),
+    (r"\bH100 PCIe\b", DeviceLimits("H100 PCIe", 51.0, 378.0, "tf32", 64.0, H100)),
+    (r"\bH100\b.*\bHBM3\b", DeviceLimits("H100 SXM", 67.0, 494.5, "tf32", 64.0, H100)),
+    (r"\bA100\b", DeviceLimits("A100", 19.5, 156.0, "tf32", 32.0, A100)),
+    (r"\bA10\b", DeviceLimits("A10", 31.2, 62.5, "tf32", 32.0, A10)),
+    (r"\bL40S\b", DeviceLimits("L40S", 91.6, 183.0, "tf32", 32.0, L40S)),
+    (r"\bL4\b", DeviceLimits("L4", 30.3, 60.0, "tf32", 32.0, L4)),
+    (r"\bT4\b", DeviceLimits("T4", 8.1, 65.0, "fp16", 16.0, T4)),
+    (r"\bV100-PCIE\b", DeviceLimits("V100 PCIe", 14.0, 112.0, "fp16", 16.0, V100)),
+    (r"\bV100\b", DeviceLimits("V100", 15.7, 125.0, "fp16", 16.0, V100)),
 )
 """A pattern of the name that the driver gives, and what is known: the first that fits."""
 

@@ -6,11 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, all_causes, dearest
+from warplint.advice.diagnosis.feeding import fed_us
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Figure, Phase, Verdict
 from warplint.profile.model import IdleCause, Profile
 from warplint.report.figures import milliseconds, share
 from warplint.source.records import dataclass
+
+QUEUED = (
+    "{share} passes while the next work has been launched and not begun: the GPU's own time between pieces "
+    "of work, or a wait for another stream or GPU."
+)
+"""Of the step, between pieces of work, with nothing on the GPU."""
 
 TEXT_WIDTH = 48
 """Of a line's text: enough to know it by."""
@@ -62,7 +69,8 @@ def diagnose(profile: Profile) -> Diagnosis:
     refused = _no_ground(steps)
     if refused:
         return Diagnosis(Verdict(Bottleneck.NONE, "", refused, 0.0, "", 0, ()), ())
-    charged = [(cause, tuple(cause.find(steps))) for cause in all_causes()]
+    starting = steps.share(steps.start_up_us) >= THRESHOLDS.start_up
+    charged = [(cause, () if starting else tuple(cause.find(steps))) for cause in all_causes()]
     claims = _claims(charged)
     run = _run(steps, claims)
     phases = tuple(
@@ -104,11 +112,17 @@ def _claims(charged: Charged) -> list[Claim]:
 
 def _strongest(steps: CapturedSteps, claims: Sequence[Claim], whole_us: float) -> Claim | None:
     """Waits come first: idle time is lost for certain, slow work might be the best there is."""
-    least_us = THRESHOLDS.phase_least * steps.program_us
     enough = [
-        claim for claim in claims if claim.gain_us >= max(least_us, claim.cause.threshold(steps) * whole_us)
+        claim
+        for claim in claims
+        if claim.gain_us >= max(_least(claim) * steps.program_us, claim.cause.threshold(steps) * whole_us)
     ]
     return min(enough, key=lambda claim: (not claim.is_wait, -claim.gain_us), default=None)
+
+
+def _least(claim: Claim) -> float:
+    """Of the whole step. Slow work has a phase's own share for certain: an optimizer only moves memory."""
+    return THRESHOLDS.phase_least if claim.is_wait else THRESHOLDS.gain
 
 
 def _run(steps: CapturedSteps, claims: Sequence[Claim]) -> Verdict:
@@ -118,6 +132,7 @@ def _run(steps: CapturedSteps, claims: Sequence[Claim]) -> Verdict:
         sentence = f"{_nothing(steps, claims)}{_unknown(steps, claims)}"
         return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
     us = steps.program_us
+    figures = (*figures, *_looked_at(steps, claims))
     return _verdict(steps, claim, _subject(steps), us, figures, _hidden(steps))
 
 
@@ -125,8 +140,8 @@ def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Cl
     claim = _strongest(steps, claims, us)
     figures = (Figure("phase_us", us / steps.steps), Figure("phase_share", steps.share(us)))
     if claim is not None:
-        return _verdict(steps, claim, SUBJECTS[phase], us, figures)
-    own = f"{milliseconds(us / steps.steps)} ms ({share(steps.share(us))} of the step)"
+        return _verdict(steps, claim, SUBJECTS[phase] if phase is not Phase.DATA else "The GPU", us, figures)
+    own = f"{milliseconds(us / steps.steps)} ms ({share(steps.share(us))} of {_whole(steps)})"
     sentence = f"{SUBJECTS[phase]} takes {own}, and nothing stands out in it."
     return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
 
@@ -137,16 +152,13 @@ def _verdict(
     cause, charges = claim.charges[0]
     said = cause.say(steps, charges)
     file, line = said.place or dearest(charges)
-    part = share(steps.share(claim.us)) + ("" if whole_us == steps.program_us else " of the step")
-    amount = (
-        f"{milliseconds(claim.us / steps.steps)} of its {milliseconds(whole_us / steps.steps)} ms ({part})"
-    )
+    amount = f"{_amount(steps, claim.us, whole_us)} ({_part(steps, claim.us, whole_us)})"
     what = said.what.replace("{place}", _named(steps, file, line))
     sentence = f"{who} waits {amount} for {what}." if claim.is_wait else f"{who} spends {amount} on {what}."
     return Verdict(
         claim.bottleneck,
         cause.name,
-        f"{sentence} {said.remedy}.{hidden}",
+        f"{sentence} {said.remedy}.{hidden}{_queued(steps, claim)}",
         steps.share(claim.us),
         file,
         line,
@@ -154,8 +166,22 @@ def _verdict(
     )
 
 
+def _amount(steps: CapturedSteps, us: float, whole_us: float) -> str:
+    part, whole = milliseconds(us / steps.steps), milliseconds(whole_us / steps.steps)
+    return f"all of its {whole} ms" if part == whole else f"{part} of its {whole} ms"
+
+
+def _part(steps: CapturedSteps, us: float, whole_us: float) -> str:
+    is_run = whole_us == steps.program_us
+    return share(steps.share(us)) + ("" if is_run else f" of {_whole(steps)}")
+
+
 def _subject(steps: CapturedSteps) -> str:
-    return "The step" if steps.totals.steps else "What was captured, no whole step,"
+    return "The step" if steps.totals.steps else "The capture (no whole step)"
+
+
+def _whole(steps: CapturedSteps) -> str:
+    return "the step" if steps.totals.steps else "the capture"
 
 
 def _named(steps: CapturedSteps, file: str, line: int) -> str:
@@ -176,6 +202,14 @@ def _hidden(steps: CapturedSteps) -> str:
         f" GPU utilisation reads {share(reading)} here and hides this: it counts the time in which anything "
         "at all runs on the GPU."
     )
+
+
+def _queued(steps: CapturedSteps, claim: Claim) -> str:
+    """Idle time of the GPU's own, where it is more than what is claimed."""
+    us = steps.idle_us(IdleCause.DEVICE)
+    if not claim.is_wait or us <= claim.us or steps.share(us) < THRESHOLDS.unknown:
+        return ""
+    return f" {QUEUED.format(share=share(steps.share(us)))}"
 
 
 def _figures(steps: CapturedSteps) -> tuple[Figure, ...]:
@@ -202,17 +236,20 @@ def _looked_at(steps: CapturedSteps, claims: Sequence[Claim]) -> tuple[Figure, .
 
 
 def _nothing(steps: CapturedSteps, claims: Sequence[Claim]) -> str:
-    busy = share(steps.share(steps.totals.gpu_busy_us))
+    busy = steps.share(steps.totals.gpu_busy_us)
     each = "a step's" if steps.totals.steps else "the captured"
     whole = f"{each} {milliseconds(steps.program_us / steps.steps)} ms"
-    start = f"Nothing stands out: the GPU works {busy} of {whole}"
-    waits = [claim for claim in claims if claim.is_wait]
-    if not waits:
-        return f"{start}, and no wait was seen."
-    most = waits[0]
-    return (
-        f"{start}, and the longest wait, for {WAITED_FOR[most.bottleneck]}, is {share(steps.share(most.us))}."
+    idles = 1.0 - busy >= THRESHOLDS.idle
+    start = (
+        f"The GPU idles {share(1.0 - busy)} of {whole}, and why is not known for enough of that"
+        if idles
+        else f"Nothing stands out: the GPU works {share(busy)} of {whole}"
     )
+    most = next((claim for claim in claims if claim.is_wait), None)
+    if most is None:
+        return f"{start}." if idles else f"{start}, and no wait was seen."
+    longest = f"the longest wait, for {WAITED_FOR[most.bottleneck]}, is {share(steps.share(most.us))}"
+    return f"{start}; {longest}." if idles else f"{start}, and {longest}."
 
 
 def _unknown(steps: CapturedSteps, claims: Sequence[Claim]) -> str:
@@ -225,6 +262,25 @@ def _doubts(steps: CapturedSteps, claims: Sequence[Claim]) -> Iterator[str]:
         launching = claim.bottleneck is Bottleneck.LAUNCH
         if launching and not steps.is_priced and steps.share(claim.us) >= THRESHOLDS.wait:
             yield "How much of that is the profiler's own doing is not known: `warplint run` measures it."
+    starting = steps.share(steps.start_up_us)
+    if starting >= THRESHOLDS.unknown:
+        slow = max(steps.feeding.slow, key=lambda each: (fed_us(each), each.cost.place))
+        yield (
+            f"{share(starting)} passes before few launches, most of it at "
+            f"{_named(steps, slow.cost.file, slow.cost.line)}: so a program's start looks, when CUDA begins, "
+            "loads kernels, and compiles or tunes them. Capture later steps."
+        )
+    nowhere = steps.share(steps.nowhere_us)
+    if nowhere >= THRESHOLDS.unknown:
+        yield (
+            f"{share(nowhere)} passes outside of all operators, and the trace names no line there: "
+            "`warplint run` does."
+        )
+    if not steps.totals.launches and steps.totals.gpu_busy_us:
+        yield "The trace has no calls of the host, so it does not tell what the GPU waited for."
+    queued = steps.share(steps.idle_us(IdleCause.DEVICE))
+    if queued >= THRESHOLDS.unknown:
+        yield QUEUED.format(share=share(queued))
     warm_up = steps.share(steps.idle_us(IdleCause.WARMUP))
     if warm_up >= THRESHOLDS.unknown:
         yield f"CUDA took {share(warm_up)} to load kernels at their first launch: capture later steps."

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Shares are from 0 to 1, of the captured steps without what the capture itself took."""
+    """Shares are from 0 to 1, of the captured steps without what the capture itself took; ``_us`` are
+    microseconds."""
 
     wait: float = 0.10
     """Of the step: less is lost in what steps scatter, and hardly worth a change of the program."""
     wait_unpriced: float = 0.25
     """The same for launching, where the capture's own price is not known: torch.profiler with stacks makes
     a launch-bound step up to twice as long."""
+    launch_us: float = 500.0
+    """For each launch: up to here idle time is that of launching, which takes 5 to 10 us by itself, 50 with
+    its operator, and a few times as much under a profiler. What takes longer is other work of the host."""
+    start_up: float = 0.50
+    """Of an imported capture in longer waits for a launch: it is one of the program's start."""
+    idle: float = 0.25
+    """Idle time that is said, where nothing is found that it is for."""
     phase_least: float = 0.02
     """Of the step: a phase that loses less is not blamed. The other bounds are of the phase's own time
     there."""

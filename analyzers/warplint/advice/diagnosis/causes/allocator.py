@@ -12,6 +12,8 @@ from warplint.profile.felt_costs import FeltPart
 from warplint.profile.model import IdleCause
 from warplint.report.figures import count
 
+EMPTYING = "empty_cache("
+
 
 def _find(steps: CapturedSteps) -> list[Charge]:
     return [
@@ -29,16 +31,27 @@ def _say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
         if felt.part == FeltPart.ALLOC.value and (felt.file, felt.line) in places
     )
     felt_us = sum(cost.felt_alloc_us for cost in steps.lines if (cost.file, cost.line) in places)
+    called = f"{count(calls / steps.steps)} calls{steps.each}" if calls else "calls"
     return Said(
-        f"memory from the driver: {count(calls / steps.steps)} calls of cudaMalloc, cudaFree or their like a "
-        "step, most of all at {place}",
+        f"memory from the driver: {called} of cudaMalloc, cudaFree or their like, most of all at {{place}}",
         "Do not call `empty_cache()` in the loop; keep shapes alike, pad them, or set "
         "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`",
         (
             Figure("allocations", calls / steps.steps),
             Figure("felt_alloc_us", felt_us / steps.steps),
         ),
+        _emptying(steps, places),
     )
+
+
+def _emptying(steps: CapturedSteps, places: set[tuple[str, int]]) -> tuple[str, int] | None:
+    """The line that gives memory back, which is why others have to fetch it again."""
+    held_up_us = {
+        (cost.file, cost.line): cost.felt_alloc_us
+        for cost in steps.lines
+        if (cost.file, cost.line) in places and EMPTYING in steps.text(cost.file, cost.line)
+    }
+    return max(held_up_us, key=lambda place: (held_up_us[place], place), default=None)
 
 
 def _threshold(steps: CapturedSteps) -> float:

@@ -12,6 +12,8 @@ from warplint.advice.diagnosis.verdict import Bottleneck, Figure
 from warplint.report.figures import share
 
 FILL = "Memset"
+ALL = 0.995
+"""As a share in percent it would read 100%."""
 
 
 def collective_us(steps: CapturedSteps) -> float:
@@ -33,18 +35,24 @@ def _find(steps: CapturedSteps) -> list[Charge]:
     if not exposed:
         return []
     return [
-        charge(us / whole * exposed, cost.file, cost.line, steps.host_phase(cost))
+        charge(us / whole * exposed * part, cost.file, cost.line, phase)
         for cost in steps.lines
         if (us := sum(kernel.us for kernel in cost.kernels if is_collective(kernel.name))) > 0.0
+        for phase, part in steps.gpu_phases(cost).items()
     ]
 
 
 def _say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     whole, exposed = collective_us(steps), exposed_us(steps)
     count = sum(group.count for group in steps.profile.kernel_groups if is_collective(group.example))
+    part = exposed / whole
+    beside = (
+        "no kernel runs beside its collectives"
+        if part >= ALL
+        else f"for {share(part)} of its collectives' time or more no kernel runs beside them"
+    )
     return Said(
-        f"other GPUs: at least {share(exposed / whole)} of the collectives' time no other kernel runs, most "
-        "of all at {place}",
+        f"other GPUs: {beside}, most of all at {{place}}",
         "Overlap them with the backward pass, communicate less often (`no_sync()`) or in bf16, and see "
         "whether another rank comes late",
         (

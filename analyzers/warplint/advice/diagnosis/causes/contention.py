@@ -30,7 +30,8 @@ def _find(steps: CapturedSteps) -> list[Charge]:
         for kernel in cost.kernels:
             group = groups.get((signature(kernel.name), dtype(kernel.name)))
             if group is not None and group.contended_us:
-                us = group.contended_us * kernel.us / group.us
+                # Plain sums, of which what overlaps counts once.
+                us = group.contended_us * kernel.us / group.us * cost.busy_us / cost.gpu_us
                 found += [
                     charge(us * part, cost.file, cost.line, phase)
                     for phase, part in steps.gpu_phases(cost).items()

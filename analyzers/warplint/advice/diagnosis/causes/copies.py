@@ -75,7 +75,7 @@ def _says(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]],
         figures = {each.name: float(each.value) for each in evidence}
         limit = figures.get("link_gb_s")
         of_limit = f", {share(figures['copy_gb_s'] / limit)} of its link's rate" if limit else ""
-        moved = f"{count(figures['copy_bytes'] / 1e6)} MB a step at {count(figures['copy_gb_s'])} GB/s"
+        moved = f"{count(figures['copy_bytes'] / 1e6)} MB{steps.each} at {count(figures['copy_gb_s'])} GB/s"
         return Said(what.format(moved=moved + of_limit), remedy, evidence)
 
     return say

@@ -12,6 +12,9 @@ from warplint.profile.loader_costs import Loader, LoaderLine
 from warplint.profile.model import IdleCause
 from warplint.report.figures import counted, milliseconds, share
 
+ALL = 0.995
+"""As a share in percent it would read 100%."""
+
 
 def _waits(steps: CapturedSteps) -> list[Charge]:
     return [
@@ -69,8 +72,9 @@ def _evidence(steps: CapturedSteps) -> tuple[Figure, ...]:
 def _in_program(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     whole = sum(each.us for each in charges)
     largest = max(charges, key=lambda each: each.us)
+    part = "all" if largest.us >= ALL * whole else share(largest.us / whole)
     return Said(
-        f"data; {share(largest.us / whole)} of that is spent on {{place}}",
+        f"data; {part} of that is spent on {{place}}",
         "Load in worker processes (`num_workers`), in more of them, or make that line cheaper",
         _evidence(steps),
     )

@@ -31,15 +31,17 @@ def _lasting(cost: LineCost) -> Callable[[str], bool]:
 
 
 def _say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
-    groups = [group for group in steps.profile.kernel_groups if only_moves_memory(group.example)]
-    kernels = sum(group.count for group in groups) / steps.steps
+    places = {(each.file, each.line) for each in charges}
+    lines = [(cost, _lasting(cost)) for cost in steps.lines if (cost.file, cost.line) in places]
+    ran = [kernel for cost, is_meant in lines for kernel in cost.kernels if is_meant(kernel.name)]
+    kernels = sum(kernel.count for kernel in ran) / steps.steps
     return Said(
-        f"{count(kernels)} kernels that only read and write memory, most of all from {{place}}",
+        f"kernels that only read and write memory, {count(kernels)}{steps.each}, most of all from {{place}}",
         "Fuse them (`torch.compile`, fused optimizers and norms), or halve their bytes (bf16)",
         (
             Figure("moving_us", sum(each.us for each in charges) / steps.steps),
             Figure("moving_kernels", kernels),
-            Figure("kernel", groups[0].example if groups else ""),
+            Figure("kernel", max(ran, key=lambda kernel: (kernel.us, kernel.name)).name),
         ),
     )
 

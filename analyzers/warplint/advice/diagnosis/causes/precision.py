@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
-from warplint.advice.diagnosis.kernels import is_fp32_product
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure
+from warplint.advice.products import is_fp32_product
 from warplint.report.figures import count
 
 

@@ -53,6 +53,7 @@ def _says(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]],
                 values=_amount(copies, "value", "values"),
                 copies=_amount(copies, "copy", "copies"),
                 at=at,
+                each=steps.each,
             ),
             remedy,
             (
@@ -78,17 +79,17 @@ def _threshold(steps: CapturedSteps) -> float:
 _ROWS = (
     (
         "values read back",
-        "the host, which reads {values} a step back from the GPU and meanwhile launches nothing, at {at}",
+        "the host, which reads {values}{each} back from the GPU and meanwhile launches nothing, at {at}",
         "Keep the values on the GPU (`.detach()`), and read them every so many steps",
     ),
     (
         "tiny copies",
-        "{copies} a step of few bytes, and {waits} for them, at {at}",
+        "{copies}{each} of few bytes, and {waits} for them, at {at}",
         "Make the tensors on the GPU (`device=`), or once before the loop",
     ),
     (
         "calls that wait",
-        "the host, which takes {waits} a step for the GPU and meanwhile launches nothing, at {at}",
+        "the host, which waits for the GPU ({waits}{each}) and meanwhile launches nothing, at {at}",
         "Leave out the wait: no `synchronize()`, and no shape or branch that depends on values on the GPU",
     ),
 )

@@ -1,0 +1,58 @@
+"""Whether idle time in which the host launches, or runs Python, is launching at all.
+
+Launching costs some microseconds for each launch. A line where the GPU idles much longer before each is one
+where the host does something else: Python on the same line, operators on CPU tensors, or, in the first steps,
+CUDA's start, the loading of its kernels, compilers and tuning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
+from warplint.advice.diagnosis.thresholds import THRESHOLDS
+from warplint.profile.model import IdleCause
+from warplint.source.records import dataclass, field
+
+
+@dataclass(slots=True)
+class Feeding:
+    """Lines by what keeps the GPU waiting there.
+
+    ``launching``: the launches; ``python``: lines without any; ``slow``: few launches, each of which takes
+    the host longer than launching does.
+    """
+
+    launching: list[LineWaits] = field(default_factory=list)
+    python: list[LineWaits] = field(default_factory=list)
+    slow: list[LineWaits] = field(default_factory=list)
+
+    @property
+    def slow_us(self) -> float:
+        return sum(fed_us(each) for each in self.slow)
+
+
+def fed_us(waits: LineWaits) -> float:
+    return sum(waits.us.get(cause, 0.0) for cause in CATCHING_UP)
+
+
+def feeding(waits: Sequence[LineWaits], launches: int) -> Feeding:
+    """``launches`` are those of the capture; without any it has no host, and nothing is known of one."""
+    found = Feeding()
+    idle = [each for each in waits if launches and fed_us(each) > 0.0]
+    autograd_us = sum(fed_us(each) for each in idle if _is_autograd(each))
+    for each in idle:
+        if each.cost.launches:
+            launch_us = fed_us(each) / each.cost.launches
+        elif _is_autograd(each):
+            # What autograd launches is charged to the lines of the forward pass.
+            launch_us = autograd_us / launches
+        else:
+            found.python.append(each)
+            continue
+        (found.launching if launch_us <= THRESHOLDS.launch_us else found.slow).append(each)
+    return found
+
+
+def _is_autograd(waits: LineWaits) -> bool:
+    return not waits.cost.launches and waits.us.get(IdleCause.LAUNCH, 0.0) > 0.0
