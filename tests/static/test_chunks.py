@@ -91,6 +91,7 @@ BROKEN = {
     "an unfinished function": ("def f(\n", 1),
     "an unfinished string": ("x = 'abc\n", 1),
     "an unfinished f-string": ("x = f'{a\n", 1),
+    "a bracket that is never closed in an f-string": ("x = f'{a(1,\n", 1),
     "an unfinished block": ("if x:\n", 1),
     "wrong indentation": ("def f():\n        a\n    b\n", 3),
     "a decorator on nothing": ("@d\nx = 1\n", 2),

@@ -159,7 +159,7 @@ def _field_end(text: str, position: int, quote: str) -> int:
             depth = max(0, depth - 1)
         elif token == ":" and depth == 0:
             return _format_end(text, position, quote)
-        elif token in {"\r", "\n"} and len(quote) == 1 and depth == 0:
+        elif token in {"\r", "\n"} and len(quote) == 1 and (depth == 0 or _STATEMENT.match(text, position)):
             return match.start()
         elif token in {'"', "'"}:
             position = _string_end(text, match.start())
