@@ -261,6 +261,32 @@ def test_small_kernels(capture: CaptureBuilder, tmp_path: Path) -> None:
     assert (figures(verdict)["kernels"], figures(verdict)["kernel_mean_us"]) == (50, pytest.approx(4))
 
 
+def test_launching_of_the_backward_pass_is_by_all_its_launches(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # Line 5 launches one kernel itself; its 600 us of idle time are those of 40 launches of autograd's, which
+    # stand on line 3.
+    capture.lines = {MAIN: [(0, 3), (400, 5)]}
+    busy(capture, 0, 400, "triton_poi_fused_add_0")
+    capture.trace.op("aten::mm", 0, 10, sequence=7)
+    capture.trace.op("aten::ones_like", 400, 404)
+    capture.trace.kernel(403, 403, 405, 900, name=ADD)
+    capture.trace.node("MmBackward0", 405, 1000, sequence=7)
+    for number in range(40):
+        begin = 405 + 14 * number
+        capture.trace.op("aten::mm", begin, begin + 12, thread=AUTOGRAD)
+        capture.trace.kernel(
+            begin + 11, begin + 12, begin + 14, 1000 + number, name="triton_x", thread=AUTOGRAD
+        )
+    profile = joined(capture, tmp_path)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "small kernels", 5)
+    assert figures(verdict)["kernels"] == 42
+    # torch.compile is there already: fusing is no news.
+    assert "reduce-overhead" in verdict.sentence
+
+
 def test_launching_counts_when_the_captures_own_part_is_known(
     capture: CaptureBuilder, tmp_path: Path
 ) -> None:

@@ -68,7 +68,10 @@ class CapturedSteps:
 
     @cached_property
     def feeding(self) -> Feeding:
-        return feeding(self.waits, self.totals.launches)
+        return feeding(self.waits, self.totals.launches, self._launches_backward)
+
+    def _launches_backward(self, cost: LineCost) -> bool:
+        return cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0.0 and self.host_phase(cost) is Phase.BACKWARD
 
     @property
     def start_up_us(self) -> float:
@@ -132,12 +135,19 @@ class CapturedSteps:
         return us * cost.busy_us / cost.gpu_us if us else 0.0
 
     @cached_property
-    def phase_us(self) -> dict[Phase, float]:
-        """How long each phase kept the GPU: its work, and the idle time in it."""
+    def phase_busy_us(self) -> dict[Phase, float]:
+        """How long the GPU worked for each phase."""
         spent = dict.fromkeys(Phase, 0.0)
         for cost in self.lines:
             for phase, part in self.gpu_phases(cost).items():
                 spent[phase] += part * cost.busy_us
+        return spent
+
+    @cached_property
+    def phase_us(self) -> dict[Phase, float]:
+        """How long each phase kept the GPU: its work, and the idle time in it."""
+        spent = dict(self.phase_busy_us)
+        for cost in self.lines:
             for cause, us in cost.idle_us.items():
                 if cause is not IdleCause.CAPTURE:
                     spent[Phase.DATA if cause is IdleCause.DATA else self.host_phase(cost)] += us

@@ -133,7 +133,7 @@ def _run(steps: CapturedSteps, claims: Sequence[Claim]) -> Verdict:
         return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
     us = steps.program_us
     figures = (*figures, *_looked_at(steps, claims))
-    return _verdict(steps, claim, _subject(steps), us, figures, _hidden(steps))
+    return _verdict(steps, claim, _subject(steps), us, figures, _hidden(steps) + _queued(steps, claim))
 
 
 def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Claim]) -> Verdict:
@@ -142,12 +142,16 @@ def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Cl
     if claim is not None:
         return _verdict(steps, claim, SUBJECTS[phase] if phase is not Phase.DATA else "The GPU", us, figures)
     own = f"{milliseconds(us / steps.steps)} ms ({share(steps.share(us))} of {_whole(steps)})"
-    sentence = f"{SUBJECTS[phase]} takes {own}, and nothing stands out in it."
+    works = 2 * steps.phase_busy_us[phase] >= us
+    found = (
+        "and nothing stands out in it" if works else "mostly idle, and why is not known for enough of that"
+    )
+    sentence = f"{SUBJECTS[phase]} takes {own}, {found}."
     return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
 
 
 def _verdict(
-    steps: CapturedSteps, claim: Claim, who: str, whole_us: float, figures: Sequence[Figure], hidden: str = ""
+    steps: CapturedSteps, claim: Claim, who: str, whole_us: float, figures: Sequence[Figure], remark: str = ""
 ) -> Verdict:
     cause, charges = claim.charges[0]
     said = cause.say(steps, charges)
@@ -158,7 +162,7 @@ def _verdict(
     return Verdict(
         claim.bottleneck,
         cause.name,
-        f"{sentence} {said.remedy}.{hidden}{_queued(steps, claim)}",
+        f"{sentence} {said.remedy}.{remark}",
         steps.share(claim.us),
         file,
         line,
@@ -274,7 +278,7 @@ def _doubts(steps: CapturedSteps, claims: Sequence[Claim]) -> Iterator[str]:
     if nowhere >= THRESHOLDS.unknown:
         yield (
             f"{share(nowhere)} passes outside of all operators, and the trace names no line there: "
-            "`warplint run` does."
+            "`warplint run` would."
         )
     if not steps.totals.launches and steps.totals.gpu_busy_us:
         yield "The trace has no calls of the host, so it does not tell what the GPU waited for."

@@ -7,11 +7,11 @@ CUDA's start, the loading of its kernels, compilers and tuning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
-from warplint.profile.model import IdleCause
+from warplint.profile.model import IdleCause, LineCost
 from warplint.source.records import dataclass, field
 
 
@@ -36,23 +36,22 @@ def fed_us(waits: LineWaits) -> float:
     return sum(waits.us.get(cause, 0.0) for cause in CATCHING_UP)
 
 
-def feeding(waits: Sequence[LineWaits], launches: int) -> Feeding:
+def feeding(waits: Sequence[LineWaits], launches: int, is_backward: Callable[[LineCost], bool]) -> Feeding:
     """``launches`` are those of the capture; without any it has no host, and nothing is known of one."""
     found = Feeding()
     idle = [each for each in waits if launches and fed_us(each) > 0.0]
-    autograd_us = sum(fed_us(each) for each in idle if _is_autograd(each))
+    autograd = [each for each in idle if is_backward(each.cost)]
+    # What autograd launches is charged to the lines of the forward pass.
+    autograd_us = sum(fed_us(each) for each in autograd) / launches if autograd else 0.0
     for each in idle:
-        if each.cost.launches:
+        if is_backward(each.cost):
+            launch_us = autograd_us
+        elif each.cost.launches:
             launch_us = fed_us(each) / each.cost.launches
-        elif _is_autograd(each):
-            # What autograd launches is charged to the lines of the forward pass.
-            launch_us = autograd_us / launches
+        elif each.us.get(IdleCause.LAUNCH, 0.0) > 0.0:
+            launch_us = fed_us(each) / launches
         else:
             found.python.append(each)
             continue
         (found.launching if launch_us <= THRESHOLDS.launch_us else found.slow).append(each)
     return found
-
-
-def _is_autograd(waits: LineWaits) -> bool:
-    return not waits.cost.launches and waits.us.get(IdleCause.LAUNCH, 0.0) > 0.0

@@ -29,6 +29,11 @@ def only_moves_memory(name: str) -> bool:
     return bool(_MOVING.search(name)) and not _FUSED.search(name) and not is_product(name)
 
 
+def is_compiled(name: str) -> bool:
+    """Whether torch.compile made the kernel."""
+    return name.startswith("triton_")
+
+
 def is_copy(name: str) -> bool:
     """Between host and device, or between devices."""
     return name.startswith("Memcpy ") and not name.startswith("Memcpy DtoD")

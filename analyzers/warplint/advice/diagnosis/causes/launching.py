@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
+from warplint.advice.diagnosis.kernels import is_compiled
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
 from warplint.profile.model import IdleCause
@@ -47,7 +48,7 @@ def _says_small(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     return Said(
         f"the host to launch: {count(number)} {kernels}{steps.each}, {count(mean_us)} µs long on average, "
         "end before the next is there, most of all at {place}",
-        _remedy(charges, bool(breaks)),
+        _remedy(steps, charges, bool(breaks)),
         (
             Figure("kernels", number),
             Figure("kernel_mean_us", mean_us),
@@ -76,18 +77,22 @@ def _kernels(steps: CapturedSteps, charges: Sequence[Charge]) -> tuple[float, fl
     return number / steps.steps, us / number if number else 0.0
 
 
-def _remedy(charges: Sequence[Charge], breaks: bool) -> str:
+def _remedy(steps: CapturedSteps, charges: Sequence[Charge], breaks: bool) -> str:
     optimizing = sum(each.us for each in charges if each.phase is Phase.OPTIMIZER)
     if 2 * optimizing > sum(each.us for each in charges):
         return "Update all parameters in few kernels: `fused=True` or `foreach=True` in the optimizer"
     if breaks:
         return "Mend the graph breaks of torch.compile (`warplint show` lists them), so that it fuses more"
+    if any(is_compiled(group.example) for group in steps.profile.kernel_groups):
+        return 'Replay them (CUDA graphs: `torch.compile(mode="reduce-overhead")`), or give each more to do'
     return "Fuse them (`torch.compile`), replay them (CUDA graphs), or give each more to do (a larger batch)"
 
 
 def _says_python(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
+    places = {(each.file, each.line) for each in charges}
+    launches = any(cost.launches for cost in steps.lines if (cost.file, cost.line) in places)
     return Said(
-        "Python at {place}, which launches next to nothing meanwhile",
+        f"Python at {{place}}, which launches {'next to nothing' if launches else 'nothing'} meanwhile",
         "Do it while the GPU works: after the next launches, on another thread, or less often",
     )
 

@@ -36,7 +36,7 @@ def _say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     ran = [kernel for cost, is_meant in lines for kernel in cost.kernels if is_meant(kernel.name)]
     kernels = sum(kernel.count for kernel in ran) / steps.steps
     return Said(
-        f"kernels that only read and write memory, {count(kernels)}{steps.each}, most of all from {{place}}",
+        f"{count(kernels)} kernels{steps.each} that only read and write memory, most of all from {{place}}",
         "Fuse them (`torch.compile`, fused optimizers and norms), or halve their bytes (bf16)",
         (
             Figure("moving_us", sum(each.us for each in charges) / steps.steps),
