@@ -72,6 +72,9 @@ def _advance(busy: Busy, active: list[tuple[int, int, int]], now: int, until: in
 
 
 def _split(busy: Busy, active: list[tuple[int, int, int]], length: int) -> None:
+    if len(active) == 1:
+        busy.by_owner[active[0][2]] += length
+        return
     each, left = divmod(length, len(active))
     for position, (_, _, owner) in enumerate(sorted(active) if left else active):
         busy.by_owner[owner] += each + (1 if position < left else 0)

@@ -19,7 +19,7 @@ from warplint.profile.charge import Charger
 from warplint.profile.felt_costs import FeltPart, FeltWait
 from warplint.profile.host_calls import HostCalls
 from warplint.profile.nesting import Intervals
-from warplint.profile.sampling import Steps
+from warplint.profile.sampling import counted
 from warplint.profile.steps import StepRange
 from warplint.profile.timeline import Timeline
 from warplint.profile.trace import Trace, spans_named
@@ -219,15 +219,17 @@ def _inferred_full(trace: Trace, host: HostCalls) -> dict[int, Interval]:
     begun = sorted(itertools.compress(host.starts, host.has_work))
     ends = sorted(trace.work.end)
     launches = sorted(
-        (start, call)
-        for call, (start, name, started) in enumerate(
-            zip(host.starts, calls.name, host.has_work, strict=True)
-        )
-        if started and name in launching
+        [
+            (start, call)
+            for call, (start, name, started) in enumerate(
+                zip(host.starts, calls.name, host.has_work, strict=True)
+            )
+            if started and name in launching
+        ]
     )
     starts = [start for start, _ in launches]
-    before = map(bisect.bisect_left, itertools.repeat(begun), starts)
-    finished = Steps(0, ends, list(range(1, len(ends) + 1))).at_each(starts)
+    finished = counted(ends).at_each(starts)
+    before = counted(begun).at_each([start - 1 for start in starts])
     deep = {
         call
         for (_, call), launched, done in zip(launches, before, finished, strict=True)
@@ -253,9 +255,10 @@ class _Running:
 
     def __init__(self, trace: Trace) -> None:
         work = trace.work
-        self._order = sorted(range(len(work)), key=work.start.__getitem__)
-        self._starts = list(map(work.start.__getitem__, self._order))
-        self._ends = list(map(work.end.__getitem__, self._order))
+        ran = sorted(zip(work.start, range(len(work)), work.end, strict=True))
+        self._order = [index for _, index, _ in ran]
+        self._starts = [start for start, _, _ in ran]
+        self._ends = [end for _, _, end in ran]
         self._latest_ends = list(itertools.accumulate(self._ends, max))
 
     def during(self, start: int, end: int) -> Iterator[tuple[int, int]]:

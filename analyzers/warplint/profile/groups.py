@@ -3,9 +3,10 @@ length."""
 
 from __future__ import annotations
 
+import operator
 import statistics
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -41,25 +42,18 @@ class Ran:
     beside: bytearray = field(default_factory=bytearray)
     """Whether other work of the process ran at the same time on that GPU."""
 
-    def add(self, step: int, length_ns: int, beside: bool) -> None:
-        self.steps.append(step)
-        self.lengths_ns.append(length_ns)
-        self.beside.append(beside)
-
     def places(self) -> list[list[int]]:
         """The indices of runs at the same place of the step: all the first ones, all the second ones, ….
 
         None where steps ran it differently often: then no two runs are known to be of the same work.
         """
+        counts = Counter(self.steps)
+        if len(counts) < LEAST_STEPS or len(set(counts.values())) != 1:
+            return []
         by_step: dict[int, list[int]] = defaultdict(list)
         for index, step in enumerate(self.steps):
             by_step[step].append(index)
-        alike = len({len(runs) for runs in by_step.values()}) == 1
-        return (
-            list(map(list, zip(*by_step.values(), strict=True)))
-            if alike and len(by_step) >= LEAST_STEPS
-            else []
-        )
+        return list(map(list, zip(*by_step.values(), strict=True)))
 
 
 @dataclass(slots=True)
@@ -125,9 +119,12 @@ def _jitter(runs: Iterable[Ran]) -> float | None:
     for ran in runs:
         for place in ran.places():
             lengths = [ran.lengths_ns[index] for index in place]
-            squares += statistics.pvariance(lengths) * len(lengths)
-            total += sum(lengths)
-            count += len(lengths)
+            length, runs_there = sum(lengths), len(lengths)
+            # The population variance, exact up to the division.
+            spread = runs_there * sum(map(operator.mul, lengths, lengths)) - length * length
+            squares += spread / (runs_there * runs_there) * runs_there
+            total += length
+            count += runs_there
     return (squares / count) ** 0.5 / (total / count) if total else None
 
 

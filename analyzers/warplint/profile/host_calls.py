@@ -7,7 +7,7 @@ from itertools import repeat
 from warplint.profile.calls import CallKind, call_kind
 from warplint.profile.charge import Charger, Phase
 from warplint.profile.inner_lines import InnerLines
-from warplint.profile.nesting import by_thread
+from warplint.profile.nesting import ThreadNesting, by_thread, thread_nestings
 from warplint.profile.timeline import NOWHERE
 from warplint.profile.trace import NONE, Trace
 
@@ -15,9 +15,18 @@ from warplint.profile.trace import NONE, Trace
 class HostCalls:
     """Columns beside those of ``trace.calls`` and ``trace.work``: found once, asked by all who count."""
 
-    def __init__(self, trace: Trace, charger: Charger, inner: InnerLines | None = None) -> None:
-        """``inner``: the lines within compiled regions and captured graphs."""
+    def __init__(
+        self,
+        trace: Trace,
+        charger: Charger,
+        inner: InnerLines | None = None,
+        operators: dict[int, ThreadNesting] | None = None,
+    ) -> None:
+        """``inner``: the lines within compiled regions and captured graphs. ``operators`` are the trace's by
+        thread, where they are known already."""
         calls, work = trace.calls, trace.work
+        self.inner = inner
+        self.operators = thread_nestings(trace.operators) if operators is None else operators
         self.starts: list[int] = calls.start.tolist()
         self.kinds = {name: call_kind(trace.text(name)) for name in set(calls.name)}
         """By number of a call's name."""

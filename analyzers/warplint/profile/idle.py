@@ -17,7 +17,7 @@ from warplint.profile.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind
 from warplint.profile.charge import Charger
 from warplint.profile.host_calls import HostCalls
 from warplint.profile.model import IdleCause
-from warplint.profile.nesting import Intervals, ThreadNesting, by_thread
+from warplint.profile.nesting import Intervals
 from warplint.profile.timeline import NOWHERE, Timeline
 from warplint.profile.trace import NONE, Trace, spans_named
 
@@ -102,32 +102,34 @@ def host_causes(trace: Trace, charger: Charger, host: HostCalls) -> Iterator[tup
                 for span in spans_named(trace, overheads, prefixes)
             ),
         )
-    feeding = [
-        (name, start, end)
+    kinds = [(cause, host.named(kind)) for cause, kind in CALL_CAUSES]
+    launching = host.named(STARTS_GPU_WORK)
+    telling = launching.union(*(names for _, names in kinds))
+    told = [
+        (name, thread, (start, end))
         for name, thread, start, end in zip(*calls.span_columns, strict=True)
-        if thread in threads
+        if name in telling and thread in threads
     ]
-    for cause, kind in CALL_CAUSES:
-        names = host.named(kind)
-        yield cause, Intervals((start, end) for name, start, end in feeding if name in names)
-    yield IdleCause.LAUNCH, Intervals(_launching(trace, threads, host))
+    for cause, names in kinds:
+        yield cause, Intervals([span for name, _, span in told if name in names])
+    launches = [(thread, span) for name, thread, span in told if name in launching]
+    yield IdleCause.LAUNCH, Intervals([*(span for _, span in launches), *_launching(launches, host)])
 
 
-def _launching(trace: Trace, threads: frozenset[int], host: HostCalls) -> Iterator[tuple[int, int]]:
-    """Launches, and the outermost operators that launch something; one on CPU tensors is host work."""
-    operators, names = trace.operators, host.named(STARTS_GPU_WORK)
+def _launching(launches: list[tuple[int, tuple[int, int]]], host: HostCalls) -> Iterator[tuple[int, int]]:
+    """The outermost operators that launch something; one on CPU tensors is host work. ``launches`` are by
+    thread."""
     starts: dict[int, list[int]] = defaultdict(list)
-    for name, thread, start, end in zip(*trace.calls.span_columns, strict=True):
-        if name in names and thread in threads:
-            starts[thread].append(start)
-            yield start, end
-    for thread, members in by_thread(operators, range(len(operators))).items():
-        if thread in starts:
-            launches = sorted(starts[thread])
-            for start, end in ThreadNesting(operators, members).outermost():
-                following = bisect.bisect_left(launches, start)
-                if following < len(launches) and launches[following] < end:
-                    yield start, end
+    for thread, span in launches:
+        starts[thread].append(span[0])
+    for thread, each in starts.items():
+        ordered = [*sorted(each), math.inf]
+        following = 0
+        for start, end in host.operators[thread].outermost() if thread in host.operators else ():
+            if ordered[following] < start:
+                following = bisect.bisect_left(ordered, start, following)
+            if ordered[following] < end:
+                yield start, end
 
 
 def host_spans(timeline: Timeline, charger: Charger, begin: int, end: int) -> list[Span]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,8 +18,10 @@ from warplint.capture.layout import LayoutError, RunManifest
 from warplint.profile import imported_notes, notes
 from warplint.profile.calls import STARTS_GPU_WORK, numbers_of_kind
 from warplint.profile.charge import Charger
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.imported_notes import RankFile
 from warplint.profile.model import CapturedSource, Profile
+from warplint.profile.nesting import thread_nestings
 from warplint.profile.raw import RawWindow
 from warplint.profile.steps import StepRange
 from warplint.profile.tally import LineKey, Tally
@@ -166,14 +169,17 @@ class _Import:
         )
 
     def _tally(self, piece: Slice) -> Tally:
-        window = RawWindow(1, piece.begin, lines=host_lines(piece.trace, self.detail, self.code))
+        operators = thread_nestings(piece.trace.operators)
+        lines = host_lines(piece.trace, self.detail, self.code, operators)
+        window = RawWindow(1, piece.begin, lines=lines)
         timeline = Timeline(window, self.places)
         starts = (start for start in self.extent.steps if piece.begin <= start < piece.end)
         steps = StepRange(piece.begin, piece.end, piece.steps, (*starts, piece.end))
         if not self.on_gpu:
             return tally_host(timeline, self.thread, steps, self._key)
         charger = Charger(piece.trace, timeline, self.thread)
-        return tally_device(piece.trace, timeline, charger, steps, self._key)
+        host = HostCalls(piece.trace, charger, operators=operators)
+        return tally_device(piece.trace, timeline, charger, host, steps, self._key)
 
     def _key(self, place: int) -> LineKey | None:
         if place == NOWHERE:
@@ -199,6 +205,8 @@ def stepping_thread(trace: Trace) -> int:
     operators."""
     annotations = trace.annotations
     steps = Counter(annotations.thread[index] for index in spans_named(trace, annotations, (STEP,)))
+    if steps:
+        return _commonest(steps)
     launching = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
     backward = {
         thread
@@ -210,10 +218,14 @@ def stepping_thread(trace: Trace) -> int:
         for thread, name in zip(trace.calls.thread, trace.calls.name, strict=True)
         if name in launching and thread not in backward
     )
-    for counts in (steps, launches, Counter(trace.operators.thread), Counter(annotations.thread)):
+    for counts in (launches, Counter(trace.operators.thread), Counter(annotations.thread)):
         if counts:
-            return max(counts, key=lambda thread: (counts[thread], -thread))
+            return _commonest(counts)
     return 0
+
+
+def _commonest(threads: Counter[int]) -> int:
+    return max(threads, key=lambda thread: (threads[thread], -thread))
 
 
 def extent(trace: Trace, thread: int) -> Extent:
@@ -228,9 +240,9 @@ def extent(trace: Trace, thread: int) -> Extent:
     launching = numbers_of_kind(trace.names.texts, STARTS_GPU_WORK)
     bounds = [_bounds(work.start, work.end)]
     if steps:
-        given = [index for index, name in enumerate(calls.name) if name in launching]
+        given = [name in launching for name in calls.name]
         bounds.append(_bounds([annotations.start[i] for i in steps], [annotations.end[i] for i in steps]))
-        bounds.append(_bounds([calls.start[i] for i in given], [calls.end[i] for i in given]))
+        bounds.append(_bounds(list(compress(calls.start, given)), list(compress(calls.end, given))))
     else:
         bounds += [_bounds(spans.start, spans.end) for spans in (trace.operators, annotations, calls)]
     known = [each for each in bounds if each is not None]

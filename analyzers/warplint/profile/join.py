@@ -19,6 +19,7 @@ from warplint.profile.compilation import graph_breaks, recompilations
 from warplint.profile.compiled import CompiledLines
 from warplint.profile.device_readings import device_readings
 from warplint.profile.graphs import ReplayedLines
+from warplint.profile.host_calls import HostCalls
 from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.loader import LoaderCosts, read_loader, with_workers
@@ -213,7 +214,8 @@ class _ProcessJoin:
         compiled = CompiledLines(trace, self.process.compilation.graphs, self.places)
         self.graphs.take_window(window.number, trace, charger)
         inner = InnerLines(compiled, ReplayedLines(trace, window.replays, self.graphs.launches))
-        tally = tally_device(trace, timeline, charger, steps, self._key, layers, inner)
+        host = HostCalls(trace, charger, inner)
+        tally = tally_device(trace, timeline, charger, host, steps, self._key, layers)
         discount_capture(tally, self.prices[-1])
         return _JoinedWindow(window, trace, tally)
 

@@ -12,7 +12,7 @@ from warplint.profile.charge import Charger, Phase
 from warplint.profile.groups import GroupTally, Ran, overlapping
 from warplint.profile.host_calls import HostCalls
 from warplint.profile.layers import OUTSIDE, LayersTally, LayerTimeline
-from warplint.profile.sampling import Steps
+from warplint.profile.sampling import counted
 from warplint.profile.steps import StepRange
 from warplint.profile.tiny_copies import TINY_BYTES, CopyTally, direction_and_memory
 from warplint.profile.trace import NONE, Trace, WorkKind
@@ -78,16 +78,17 @@ class _Naming:
         begin, end = self.steps.begin_ns, self.steps.end_ns
         # The kernels of a graph have one launch: they follow each other by their own times.
         return sorted(
-            (time, start, index)
-            for index, (time, start) in enumerate(zip(times, work.start, strict=True))
-            if begin <= time < end
+            [
+                (time, start, index)
+                for index, (time, start) in enumerate(zip(times, work.start, strict=True))
+                if begin <= time < end
+            ]
         )
 
     def _add_kernels(self, started: list[tuple[int, int, int]], groups: GroupTally) -> None:
         work, kernel = self.trace.work, int(WorkKind.KERNEL)
         beside = overlapping(work.start, work.end, work.device)
-        boundaries = list(self.steps.boundaries_ns)
-        steps = Steps(0, boundaries, list(range(1, len(boundaries) + 1)))
+        steps = counted(self.steps.boundaries_ns)
         runs: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         numbers = steps.at_each([time for time, _, _ in started])
         kinds, names = work.kind, work.name

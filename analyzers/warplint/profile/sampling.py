@@ -1,15 +1,19 @@
 """Values that change at certain times, asked for many times at once.
 
-A lookup for each of ten thousand calls costs more than all else that is done with them. Sorted questions need
-no lookup each: where the changes are fewer, each is found once among the questions.
+To look each of ten thousand calls up costs more than all else that is done with them. Sorted questions need
+no looking up: one goes along the questions and the changes together.
 """
 
 from __future__ import annotations
 
-import operator
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, MutableSequence, Sequence
-from itertools import chain, repeat
+
+LOOK_UP = 16
+"""With so many more changes than questions each question is looked up: to look up takes as long as to pass
+some ten changes."""
+NEVER: tuple[float, int] = (math.inf, 0)
 
 
 class Steps:
@@ -37,15 +41,17 @@ class Steps:
 
     def at_each(self, times: Sequence[int]) -> list[int]:
         """The value at each of these sorted times."""
-        if not self.times:
-            return [self.before] * len(times)
-        if len(times) <= len(self.times):
-            before, values = self.before, self.values
-            found = map(bisect_right, repeat(self.times), times)
-            return [values[index - 1] if index else before for index in found]
-        firsts = list(map(bisect_left, repeat(times), self.times))
-        lengths = map(operator.sub, [*firsts, len(times)], [0, *firsts])
-        return list(chain.from_iterable(map(repeat, [self.before, *self.values], lengths)))
+        if len(times) * LOOK_UP <= len(self.times):
+            return list(map(self.at, times))
+        found, value = [], self.before
+        changes = zip(self.times, self.values, strict=True)
+        change, following = next(changes, NEVER)
+        for time in times:
+            while change <= time:
+                value = following
+                change, following = next(changes, NEVER)
+            found.append(value)
+        return found
 
     def spans(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """(start, end, value) without a hole over ``[start, end)``."""
@@ -54,3 +60,8 @@ class Steps:
         ends = [*self.times[first:last], end]
         values = [self.values[first - 1] if first else self.before, *self.values[first:last]]
         return (span for span in zip(begins, ends, values, strict=True) if span[1] > span[0])
+
+
+def counted(times: Sequence[int]) -> Steps:
+    """How many of these sorted times have been, at any time."""
+    return Steps(0, list(times), list(range(1, len(times) + 1)))

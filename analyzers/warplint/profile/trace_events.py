@@ -169,7 +169,7 @@ class EventReader:
             return None
         end, begin = gap
         # That this parses shows that the piece ends between two events, and not inside one.
-        text = b"[%b]" % stream.buffer[:end]
+        text = b"".join((b"[", memoryview(stream.buffer)[:end], b"]"))
         events = next(filter(None, (decode(text) for decode in self._decoders)), None)
         if events is None:
             return None

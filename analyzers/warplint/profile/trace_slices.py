@@ -11,11 +11,10 @@ and with it the work it counts for.
 from __future__ import annotations
 
 import bisect
-import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from warplint.profile.trace import NONE, Arrows, DeviceWork, HostSpans, Trace
 
@@ -24,6 +23,9 @@ SLICE_EVENTS = 150_000
 
 BUCKETS = 4096
 """In how many equal parts of the time events are counted, to find slices of that size."""
+
+RUN = 256
+"""Records that are placed at once where they all lie in the same slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,12 @@ def _bounds(trace: Trace, begin: int, end: int, step_starts: Sequence[int], even
     if sum(map(len, columns)) <= events:
         return [begin, end]
     width = max(1, -(-(end - begin) // BUCKETS))
+    edges = [min(end, begin + bucket * width) for bucket in range(BUCKETS + 1)]
     counts = [0] * BUCKETS
     for starts in columns:
-        for start in starts:
-            if begin <= start < end:
-                counts[(start - begin) // width] += 1
+        ordered = sorted(starts)
+        passed = [bisect.bisect_left(ordered, edge) for edge in edges]
+        counts = [count + late - early for count, (early, late) in zip(counts, pairwise(passed), strict=True)]
     bounds, held = [begin], 0
     for bucket, count in enumerate(counts):
         held += count
@@ -89,11 +92,12 @@ class _Cutter:
         self._count = len(bounds) - 1
         self._since = list(bounds[:-1] if at_steps else [bounds[0], *bounds[:-2]])
         """From when on each slice has host spans. A backward pass has its forward pass in the same step."""
-        self._work, self._early_calls = self._empty(), self._empty()
+        self._work, self._early_calls = self._empty(), [array("i") for _ in range(self._count)]
         self._place_work(at_steps)
         self._spans = {name: self._members(spans) for name, spans in trace.host_spans()}
         for members, early in zip(self._spans["calls"], self._early_calls, strict=True):
-            members.extend(sorted(set(early).difference(members)))
+            if early:
+                members.add_each(sorted(set(early).difference(members)))
         self._arrows = self._arrows_by_slice()
 
     def cut(self, number: int) -> Trace:
@@ -112,45 +116,62 @@ class _Cutter:
         _select(part.work, trace.work, self._work[number])
         return part
 
-    def _empty(self) -> list[array[int]]:
-        return [array("i") for _ in range(self._count)]
+    def _empty(self) -> list[_Members]:
+        return [_Members() for _ in range(self._count)]
 
     def _slice_of(self, time: int) -> int:
         found = bisect.bisect_right(self._bounds, time) - 1
         return min(max(found, 0), self._count - 1)
 
-    def _members(self, spans: HostSpans) -> list[array[int]]:
+    def _members(self, spans: HostSpans) -> list[_Members]:
         """Indices by slice; those of a span go to every slice whose time, from ``since`` on, it reaches
         into."""
         found = self._empty()
-        ends, since, later = spans.end, self._since, [*self._bounds[1:-1], math.inf]
-        slice_of, last = self._slice_of, self._count - 1
-        number = 0
-        for index, start in enumerate(spans.start):
-            # Records stand mostly in order: the slice is that of the one before.
-            if not self._bounds[number] <= start < later[number]:
-                number = slice_of(start)
-            found[number].append(index)
-            reached = number
-            while reached < last and ends[index] >= since[reached + 1]:
-                reached += 1
-                found[reached].append(index)
+        since, last = self._since, self._count - 1
+        for begin, end in _runs(len(spans)):
+            starts, ends = spans.start[begin:end], spans.end[begin:end]
+            number = self._slice_of(min(starts))
+            alone = number == last or max(ends) < since[number + 1]
+            if alone and number == self._slice_of(max(starts)):
+                found[number].add(begin, end)
+                continue
+            for index, (start, stop) in enumerate(zip(starts, ends, strict=True), begin):
+                reached = self._slice_of(start)
+                found[reached].add(index, index + 1)
+                while reached < last and stop >= since[reached + 1]:
+                    reached += 1
+                    found[reached].add(index, index + 1)
         return found
 
     def _place_work(self, at_steps: bool) -> None:
         """Also finds the launches of work that reaches into a slice, or ran in one, from before it."""
         work, calls = self._trace.work, self._trace.calls
         call_of = _CallIndex(calls.correlation)
-        for index, start in enumerate(work.start):
-            first, last = self._slice_of(start), self._slice_of(work.end[index])
-            call = call_of.find(work.correlation[index])
-            launched = first if call is None else self._slice_of(calls.start[call])
-            named = launched if at_steps else min(launched + 1, self._count - 1)
-            for number in {launched, named, *range(first, last + 1)}:
-                self._work[number].append(index)
-                if call is not None and number > launched:
-                    self._early_calls[number].append(call)
-                    self._since[number] = min(self._since[number], calls.start[call])
+        for begin, end in _runs(len(work)):
+            starts, ends, correlations = (
+                column[begin:end] for column in (work.start, work.end, work.correlation)
+            )
+            if at_steps:
+                launched = [calls.start[call] for call in call_of.among(min(correlations), max(correlations))]
+                number = self._slice_of(min(*starts, *launched))
+                if number == self._slice_of(max(*ends, *launched)):
+                    self._work[number].add(begin, end)
+                    continue
+            for index, (start, stop, correlation) in enumerate(
+                zip(starts, ends, correlations, strict=True), begin
+            ):
+                self._place_one(index, start, stop, call_of.find(correlation), at_steps)
+
+    def _place_one(self, index: int, start: int, end: int, call: int | None, at_steps: bool) -> None:
+        first, last = self._slice_of(start), self._slice_of(end)
+        begun = 0 if call is None else self._trace.calls.start[call]
+        launched = first if call is None else self._slice_of(begun)
+        named = launched if at_steps else min(launched + 1, self._count - 1)
+        for number in {launched, named, *range(first, last + 1)}:
+            self._work[number].add(index, index + 1)
+            if call is not None and number > launched:
+                self._early_calls[number].append(call)
+                self._since[number] = min(self._since[number], begun)
 
     def _arrows_by_slice(self) -> list[Arrows]:
         found = [Arrows() for _ in range(self._count)]
@@ -175,6 +196,11 @@ class _CallIndex:
             self._order = array("i", order)
             self._keys = array("q", map(correlations.__getitem__, order))
 
+    def among(self, least: int, most: int) -> Sequence[int]:
+        """The calls with a correlation between these."""
+        begin, end = bisect.bisect_left(self._keys, least), bisect.bisect_right(self._keys, most)
+        return range(begin, end) if self._order is None else self._order[begin:end]
+
     def find(self, correlation: int) -> int | None:
         if correlation == NONE:
             return None
@@ -184,6 +210,36 @@ class _CallIndex:
         return position if self._order is None else self._order[position]
 
 
-def _select(chosen: HostSpans | DeviceWork, whole: HostSpans | DeviceWork, members: array[int]) -> None:
+def _runs(length: int) -> Iterator[tuple[int, int]]:
+    """Records mostly stand by time: whole runs of them lie in one slice."""
+    return ((begin, min(begin + RUN, length)) for begin in range(0, length, RUN))
+
+
+class _Members:
+    """Indices as ranges, since most follow one another."""
+
+    def __init__(self) -> None:
+        self._begins, self._ends = array("i"), array("i")
+
+    def __iter__(self) -> Iterator[int]:
+        return chain.from_iterable(map(range, self._begins, self._ends))
+
+    def add(self, begin: int, end: int) -> None:
+        if self._ends and self._ends[-1] == begin:
+            self._ends[-1] = end
+        else:
+            self._begins.append(begin)
+            self._ends.append(end)
+
+    def add_each(self, indices: Iterable[int]) -> None:
+        for index in indices:
+            self.add(index, index + 1)
+
+    def of(self, column: array[int]) -> Iterator[array[int]]:
+        return (column[begin:end] for begin, end in zip(self._begins, self._ends, strict=True))
+
+
+def _select(chosen: HostSpans | DeviceWork, whole: HostSpans | DeviceWork, members: _Members) -> None:
     for into, column in zip(chosen.all_columns, whole.all_columns, strict=True):
-        into.extend(map(column.__getitem__, members))
+        for part in members.of(column):
+            into.extend(part)

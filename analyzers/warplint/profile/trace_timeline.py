@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import enum
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from warplint.profile.calls import BACKWARD_NODE, DATA_LOADING, OPTIMIZER
-from warplint.profile.nesting import by_thread, outer_first
-from warplint.profile.trace import NONE, HostSpans, Trace
+from warplint.profile.nesting import ThreadNesting, by_thread, outer_first, thread_nestings
+from warplint.profile.trace import NONE, Trace
 from warplint.profile.trace_code import UserCode
 from warplint.profile.trace_stacks import PythonFrame, parse_call, parse_frame, parse_stack
 
@@ -67,12 +68,15 @@ def _distinct(trace: Trace, column: array[int]) -> list[str]:
     return [trace.text(number) for number in set(column) if number != NONE]
 
 
-def host_lines(trace: Trace, detail: Detail, code: UserCode) -> dict[int, array[int]]:
-    """Native thread to flat (t_ns, source, line) triples."""
+def host_lines(
+    trace: Trace, detail: Detail, code: UserCode, operators: dict[int, ThreadNesting] | None = None
+) -> dict[int, array[int]]:
+    """Native thread to flat (t_ns, source, line) triples. ``operators`` are the trace's by thread, where
+    they are known already."""
     if detail is Detail.STACKS:
         return _lines_of_stacks(trace, code)
     if detail is Detail.OPERATORS:
-        return _named(trace, code)
+        return _named(trace, code, thread_nestings(trace.operators) if operators is None else operators)
     if detail is Detail.KERNELS:
         return _launched(trace, code)
     return _lines_of_calls(trace, code)
@@ -177,77 +181,82 @@ def _launched(trace: Trace, code: UserCode) -> dict[int, array[int]]:
     return lines
 
 
-def _named(trace: Trace, code: UserCode) -> dict[int, array[int]]:
-    labels = _Labels(trace, code)
-    lines: dict[int, array[int]] = {}
-    for thread, spans in _spans_by_thread(trace).items():
-        track, opened = _Track(), list[_Span]()
-        for span in sorted(spans, key=lambda span: (span.start, -span.end)):
-            _leave(track, opened, span.start, labels)
-            opened.append(span)
-            track.move(span.start, labels.of(opened))
-        _leave(track, opened, None, labels)
-        lines[thread] = track.triples
-    return lines
+def _named(trace: Trace, code: UserCode, operators: dict[int, ThreadNesting]) -> dict[int, array[int]]:
+    labels, threads = _Labels(trace, code), _spans_by_thread(trace, operators)
+    return {thread: _named_track(spans, labels) for thread, spans in threads.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start: int
-    end: int
-    name: int
-    is_operator: bool
+def _named_track(spans: list[_Span], labels: _Labels) -> array[int]:
+    track, now, inside = _Track(), _OUTSIDE, labels.inside
+    opened: list[tuple[int, int]] = []
+    for start, last, name in spans:
+        while opened and opened[-1][0] <= start:
+            end, now = opened.pop()
+            track.move(end, labels.at(now))
+        opened.append((-last, now))
+        now = inside[now].get(name) or labels.enter(now, name)
+        track.move(start, labels.at(now))
+    while opened:
+        end, now = opened.pop()
+        track.move(end, labels.at(now))
+    return track.triples
 
 
-def _spans_by_thread(trace: Trace) -> dict[int, list[_Span]]:
-    """Annotations, and the operators that lie in no other."""
+_Span = tuple[int, int, int]
+"""Start, end times -1, and name: of an annotation below 0, its complement."""
+
+
+def _spans_by_thread(trace: Trace, operators: dict[int, ThreadNesting]) -> dict[int, list[_Span]]:
+    """Annotations, and the operators that lie in no other; by start, the longest first."""
     found: dict[int, list[_Span]] = {}
-    kinds: tuple[tuple[HostSpans, bool], ...] = ((trace.annotations, False), (trace.operators, True))
-    for spans, are_operators in kinds:
-        for thread, members in by_thread(spans, range(len(spans))).items():
-            chosen = _outermost(spans, members) if are_operators else members
-            found.setdefault(thread, []).extend(
-                _Span(spans.start[index], spans.end[index], spans.name[index], are_operators)
-                for index in chosen
-            )
-    return found
+    annotations, names = trace.annotations, trace.operators.name
+    for thread, members in by_thread(annotations, range(len(annotations))).items():
+        found[thread] = [
+            (annotations.start[index], -annotations.end[index], ~annotations.name[index]) for index in members
+        ]
+    for thread, nesting in operators.items():
+        spans, until = found.setdefault(thread, []), None
+        for index, start, end in zip(nesting.spans, nesting.starts, nesting.ends, strict=True):
+            if until is None or start >= until:
+                until = end
+                spans.append((start, -end, names[index]))
+    # Of spans that are the same the annotation was first.
+    return {thread: sorted(spans, key=itemgetter(0, 1)) for thread, spans in found.items()}
 
 
-def _outermost(spans: HostSpans, members: list[int]) -> Iterator[int]:
-    end = None
-    for index in outer_first(spans, members):
-        if end is None or spans.start[index] >= end:
-            end = spans.end[index]
-            yield index
-
-
-def _leave(track: _Track, opened: list[_Span], now: int | None, labels: _Labels) -> None:
-    while opened and (now is None or opened[-1].end <= now):
-        ended = opened.pop()
-        track.move(ended.end, labels.of(opened))
+_OUTSIDE = 0
 
 
 class _Labels:
-    """Names the place of spans that lie in each other, outermost first."""
+    """Names the place of spans that lie in each other, outermost first. Each such stack has a number."""
 
     def __init__(self, trace: Trace, code: UserCode) -> None:
         self._trace, self._code = trace, code
-        self._known: dict[tuple[int, ...], Position] = {}
+        self.inside: list[dict[int, int]] = [{}]
+        """By stack: the stack that a span of a name makes of it."""
+        self._names: list[tuple[int, ...]] = [()]
+        self._positions: dict[int, Position] = {}
 
-    def of(self, spans: Sequence[_Span]) -> Position:
-        key = tuple(span.name if span.is_operator else ~span.name for span in spans)
-        found = self._known.get(key)
+    def enter(self, stack: int, name: int) -> int:
+        """The stack with one more span in it."""
+        number = self.inside[stack][name] = len(self.inside)
+        self.inside.append({})
+        self._names.append((*self._names[stack], name))
+        return number
+
+    def at(self, stack: int) -> Position:
+        found = self._positions.get(stack)
         if found is None:
-            label = self._label(spans)
-            found = self._known[key] = (self._code.name(label), 1) if label else _NOWHERE
+            label = self._label(self._names[stack])
+            found = self._positions[stack] = (self._code.name(label), 1) if label else _NOWHERE
         return found
 
-    def _label(self, spans: Sequence[_Span]) -> str:
+    def _label(self, names: Sequence[int]) -> str:
         around: list[str] = []
         operator = ""
-        for span in spans:
-            name = self._trace.text(span.name)
-            if span.is_operator:
+        for number in names:
+            name = self._trace.text(number if number >= 0 else ~number)
+            if number >= 0:
                 operator = "" if name.startswith(BACKWARD_NODE) else name
                 break
             if name.startswith(SPEAKS_FOR_ITSELF):
@@ -255,5 +264,5 @@ class _Labels:
             around.append(name)
         own = [name for name in around if not name.startswith(STEP)]
         if operator:
-            return f"{own[-1]} > {operator}" if own and len(self._known) < MOST_LABELS else operator
+            return f"{own[-1]} > {operator}" if own and len(self._positions) < MOST_LABELS else operator
         return own[-1] if own else (STEP.rstrip("#") if around else "")

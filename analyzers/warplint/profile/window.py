@@ -11,7 +11,6 @@ from warplint.profile.charge import Charger, Phase
 from warplint.profile.exposed import exposed_copies
 from warplint.profile.host_calls import HostCalls
 from warplint.profile.idle import charge_idle
-from warplint.profile.inner_lines import InnerLines
 from warplint.profile.layers import LayerTimeline
 from warplint.profile.named_work import named_work
 from warplint.profile.owners import Owner, Owners
@@ -45,10 +44,10 @@ def tally_device(
     trace: Trace,
     timeline: Timeline,
     charger: Charger,
+    host: HostCalls,
     steps: StepRange,
     key_of: KeyOf,
     layers: LayerTimeline | None = None,
-    inner: InnerLines | None = None,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
@@ -57,8 +56,7 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    host = HostCalls(trace, charger, inner)
-    costs = _WindowCosts(trace, host, steps, key_of, tally, inner, Recomputation(trace, timeline, charger))
+    costs = _WindowCosts(trace, host, steps, key_of, tally, Recomputation(trace, timeline, charger))
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
@@ -92,12 +90,11 @@ class _WindowCosts:
         steps: StepRange,
         key_of: KeyOf,
         tally: Tally,
-        inner: InnerLines | None,
         recomputation: Recomputation,
     ) -> None:
         self.recomputation = recomputation
         self.trace, self.host, self.steps, self.key_of, self.tally = trace, host, steps, key_of, tally
-        self.inner = inner
+        self.inner = host.inner
         self.owners = Owners()
         self.work_owners = self._owners()
         """Who owns each piece of GPU work, in the trace's order."""
