@@ -143,8 +143,26 @@ def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, truth: boo
         return Effect.SPARSE if is_equal else Effect.NONE
     if _is_counter(left) and (is_equal or is_member):
         return Effect.SPARSE
-    is_flag = is_equal and isinstance(right, ast.Constant) and bool(_words(left) & frequency.SPARSE_WORDS)
-    return Effect.SPARSE if is_flag else Effect.NONE
+    words = _words(left)
+    is_flag = (is_equal and isinstance(right, ast.Constant)) or (is_member and _is_listed(right))
+    if is_flag and words & frequency.SPARSE_WORDS:
+        return Effect.SPARSE
+    bound = (_FIRST if truth else _FURTHER).get(type(operator))
+    is_first = bound is not None and isinstance(right, ast.Constant) and right.value == bound
+    return Effect.SPARSE if is_first and words & frequency.RANKS else Effect.NONE
+
+
+_FIRST: dict[type[ast.cmpop], int] = {ast.Lt: 1, ast.LtE: 0}
+"""``rank < 1``, ``rank <= 0``: the first process, or the only one, whose rank may be -1."""
+_FURTHER: dict[type[ast.cmpop], int] = {ast.GtE: 1, ast.Gt: 0}
+
+
+def _is_listed(node: ast.expr) -> bool:
+    """Whether values are listed: ``rank in [-1, 0]``."""
+    if not isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return False
+    values = [part.operand if isinstance(part, ast.UnaryOp) else part for part in node.elts]
+    return all(isinstance(value, ast.Constant) for value in values)
 
 
 def _has_modulo(node: ast.expr) -> bool:

@@ -59,6 +59,9 @@ SPARSE_WORDS = words(
 )
 """Parts of the names of flags behind which code runs rarely, or on one rank only."""
 
+RANKS = words("rank")
+"""The part of a name that numbers the processes of a job."""
+
 PLACES = ("_dir", "_file", "_folder", "_path")
 """Ends of the names of options that hold a place in the file system."""
 
