@@ -31,6 +31,8 @@ OPTIMIZERS = {
     )
 }  # fmt: skip
 """Those with a ``foreach`` form, which is the default on GPUs."""
+WITHOUT_FOREACH = r"(?i)directml|privateuseone|torch_xla|xla_model"
+"""What a program mentions that runs on an accelerator for which the loop is the only form."""
 DEVICES = frozenset({"cpu", "hpu", "mps", "npu", "xla", "xpu"})
 CLIPPING = {f"torch.nn.utils.{name}" for name in ("clip_grad_norm_", "clip_grad_value_", "get_total_norm")}
 
@@ -49,7 +51,8 @@ class OptimizerByLoop(Rule):
     ## When it stays silent
 
     - when `foreach` is a variable, or `fused=True` is given beside it;
-    - behind a test for a kind of device, and for optimizers of other libraries.
+    - behind a test for a kind of device, and for optimizers of other libraries;
+    - in a file that speaks of DirectML or XLA, which lack the other forms.
 
     ## Fix safety
 
@@ -70,7 +73,6 @@ class OptimizerByLoop(Rule):
     proof = Signature(At.STEP, Metric.KERNELS)
     risk = Risk.MEDIUM
     since = TorchVersion(2, 0)
-    preview = True
 
     fires = (
         Example(
@@ -133,6 +135,18 @@ def setup(model):
     return torch.optim.Adam(model.parameters(), foreach=False, differentiable=True)
 """,
         ),
+        Example(
+            "A program for an accelerator that has the loop only.",
+            """\
+import torch
+import torch_directml
+
+
+def setup(model):
+    model.to(torch_directml.device())
+    return torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
+""",
+        ),
     )
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
@@ -142,7 +156,7 @@ def setup(model):
             return None
         if fused is not None and not _is_false(fused):
             return None
-        if _is_for_one_device(node, facts):
+        if _is_for_one_device(node, facts) or facts.mentions(WITHOUT_FOREACH):
             return None
         remedy = "use `fused=True`" if last_name(node.func) in FUSED else "leave it out"
         return Verdict(
