@@ -101,7 +101,7 @@ SCRIPT = {
     "legacy constructors on the GPU": ("«torch.cuda.LongTensor([1])»", "tensor gpu"),
     "arithmetic with numbers": ("«torch.zeros(3) * 2 + 1»", "tensor cpu"),
     "arithmetic of two places": ("«torch.zeros(3) + torch.ones(3).cuda()»", "tensor gpu"),
-    "arithmetic with the unknown": ("«torch.zeros(3) + thing»", "tensor"),
+    "arithmetic with the unknown": ("«torch.zeros(3) + thing»", "tensor cpu"),
     "comparison": ("«torch.zeros(3) > 0»", "tensor cpu"),
     "identity is a number": ("«torch.zeros(3) is None»", "number"),
     "not": ("«not torch.zeros(3)»", "number"),
@@ -183,7 +183,7 @@ SCRIPT = {
     "what a tokenizer gives as lists": ("tokenizer = load()\nt = tokenizer(text)\n«t.input_ids»", "unknown"),
     "computed with a setting": ("«torch.ones(3) * config.theta»", "tensor cpu"),
     "computed with a size": ("«dim * torch.ones(3)»", "tensor cpu"),
-    "computed with anything": ("«torch.ones(3) * scale»", "tensor"),
+    "computed with anything": ("«torch.ones(3) * scale»", "tensor cpu"),
     "the content of anything": ("«g.data.double()»", "tensor"),
     "the text of anything": ("«g.data.split()»", "unknown"),
     "shown by a function of torch": ("a = f()\nb = torch.sum(a)\n«a»", "tensor"),
@@ -324,6 +324,18 @@ MODULES = {
     "computed from the input": (forward("y = F.relu(x) * 2\nreturn «y[:, 0]»"), "tensor likely"),
     "a factory": (forward("return «torch.arange(x.shape[1])»"), "tensor cpu"),
     "beside the input": (forward("return «torch.arange(3, device=x.device)»"), "tensor likely"),
+    "on the CPU with dimensions, beside who knows what": (
+        forward("return «torch.arange(3) * self.unknown - self.other»"),
+        "tensor cpu",
+    ),
+    "a number on the CPU, beside who knows what": (
+        forward("return «torch.tensor(3.0) * self.unknown»"),
+        "tensor",
+    ),
+    "a part of what is handed over as one": (
+        "class Net(nn.Module):\n    def forward(self, pair):\n        one, other = pair\n        return «one»",
+        "tensor likely",
+    ),
     "on a device kept in self": (forward("return «torch.arange(3, device=self.device)»"), "tensor likely"),
     "a parameter": (forward("return «self.w»", "self.w = nn.Parameter(torch.zeros(3))"), "tensor likely"),
     "a buffer": (forward("return «self.b»", "self.register_buffer('b', torch.zeros(3))"), "tensor likely"),
@@ -526,6 +538,14 @@ LIKES = {
     "a parameter": (forward("return «self.w + 1»", "self.w = nn.Parameter(torch.zeros(3))"), "self.w"),
     "through a name": (forward("y = self.block(x)\nreturn «y»", "self.block = block"), "x"),
     "of two, the first on the accelerator": (forward("return «torch.arange(3) + x»"), "x"),
+    "what is handed over as one has no device": (
+        "class Net(nn.Module):\n    def forward(self, pair):\n        one, other = pair\n        return «one»",
+        "one",
+    ),
+    "a tensor that is taken apart": (
+        "class Net(nn.Module):\n    def forward(self, qkv):\n        q, k, v = qkv\n        return «q»",
+        "qkv",
+    ),
     "a name that is bound anew": (forward("y = x + 1\nx = torch.zeros(3).cuda()\nreturn «y»"), None),
     "a name that is bound to its own": (forward("y = x + 1\nx = x * 2\nreturn «y»"), "x"),
     "a helper's names mean nothing outside": (

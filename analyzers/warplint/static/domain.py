@@ -208,6 +208,9 @@ def combine(operands: Iterable[Value]) -> Value:
     else:
         if found == {Place.CPU} and not unknown:
             place = Place.CPU
+        elif found == {Place.CPU} and any(operand.ndim for operand in tensors):
+            # With dimensions it can only be combined with what is on the CPU too: a number, another tensor.
+            return tensor(Place.CPU, like, max(operand.ndim or 0 for operand in tensors))
     ndims = {operand.ndim for operand in tensors}
     return tensor(place, like, 0 if ndims == {0} and not unknown else None)
 

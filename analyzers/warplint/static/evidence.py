@@ -36,7 +36,8 @@ class Evidence:
 
     ``strong`` are surely tensors, ``weak`` are if what they come from worked on tensors, ``holders`` hold
     tensors under text keys, and ``against`` are used as no tensor is. ``whole`` are moved as one and never
-    taken apart, as batches are that are one tensor.
+    taken apart, as batches are that are one tensor. ``unpacked`` are taken apart into names, and no tensors
+    by anything else.
     """
 
     strong: frozenset[str]
@@ -44,6 +45,7 @@ class Evidence:
     holders: frozenset[str]
     against: frozenset[str]
     whole: frozenset[str]
+    unpacked: frozenset[str]
 
 
 def evidence(root: ast.AST) -> Evidence:
@@ -72,6 +74,7 @@ class _Collector:
         self._converted: set[str] = set()
         self._moved: set[str] = set()
         self._apart: set[str] = set()
+        self._unpacked: set[str] = set()
 
     def result(self) -> Evidence:
         figures = {name for name in self._weak if naming.FIGURE.fullmatch(name)}
@@ -82,6 +85,7 @@ class _Collector:
             frozenset(self._holders - strong),
             frozenset(self._against - strong),
             frozenset((self._moved | strong) - self._apart - self._against),
+            frozenset(self._unpacked - strong - self._moved),
         )
 
     def attribute(self, node: ast.Attribute) -> None:
@@ -130,6 +134,7 @@ class _Collector:
     def assignment(self, node: ast.Assign) -> None:
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Tuple | ast.List):
             self._apart.add(node.value.id)
+            self._unpacked.add(node.value.id)
 
     def starred(self, node: ast.Starred) -> None:
         if isinstance(node.value, ast.Name):

@@ -42,7 +42,8 @@ def value_of(
     if name in known.strong:
         return domain.tensor()
     if forward and name not in known.against and _may_be_tensor(name, default):
-        return domain.tensor()
+        is_bundle = name in known.unpacked and not naming.TENSOR_PARAMETER.fullmatch(name)
+        return domain.sequence(domain.tensor()) if is_bundle else domain.tensor()
     return _by_name(name)
 
 
@@ -52,6 +53,9 @@ def on_entry(value: Value, name: str, likely: bool) -> Value:
     place = Place.LIKELY_ACCELERATOR if unplaced else value.place
     if value.is_tensor:
         return value.with_(place=place, like=name, origin=None)
+    if value.kind is Kind.SEQUENCE and value.element is not None and value.element.is_tensor and likely:
+        held = value.element
+        return value if held.place is not Place.UNKNOWN else value.with_(element=held.with_(place=place))
     return value.with_(place=place) if value.kind is Kind.MODULE and unplaced else value
 
 

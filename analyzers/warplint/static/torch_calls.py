@@ -105,7 +105,9 @@ def _combined(evaluator: Evaluator, given: Given, ndim: int | None = None) -> Va
         return evaluator.placed(domain.tensor(ndim=ndim)) if doubtful else UNKNOWN
     unknown = [value for value in given.all if value.kind is Kind.UNKNOWN]
     combined = domain.combine([*tensors, *unknown])
-    return combined if ndim is None else domain.tensor(combined.place, combined.like, ndim)
+    # Operators keep the dimensions of what they are given; a function may give any number.
+    ndim = 0 if ndim is None and combined.ndim == 0 else ndim
+    return domain.tensor(combined.place, combined.like, ndim)
 
 
 def _factory(evaluator: Evaluator, name: str, given: Given) -> Value:

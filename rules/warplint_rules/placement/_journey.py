@@ -13,6 +13,7 @@ from warplint.static.rule import TorchVersion
 from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set
 from warplint_rules._loops import loops_around
+from warplint_rules.placement._computing import only_works_on
 from warplint_rules.placement._content import FACTORIES, FROM_PYTHON
 
 CPU_MASKS_WAIT_FOR_NOTHING = TorchVersion(2, 9)
@@ -96,8 +97,17 @@ def _uses(made: ast.expr, facts: Facts) -> Iterator[tuple[ast.expr, Use]]:
             if use.node in seen or not isinstance(use.node, ast.expr):
                 continue
             seen.add(use.node)
-            if use.kind in (UseKind.COMBINED, UseKind.OTHER) and facts.value(use.node).on_cpu:
+            goes_on = use.kind in (UseKind.COMBINED, UseKind.OTHER) or _is_worked_on(use, facts)
+            if goes_on and facts.value(use.node).on_cpu:
                 waiting.append(use.node)
+
+
+def _is_worked_on(use: Use, facts: Facts) -> bool:
+    """Whether it is handed to a function of the project that only computes with it: ``scale(noise)``."""
+    if use.kind is not UseKind.PASSED or not isinstance(use.node, ast.Call):
+        return False
+    helper = facts.called_function(use.node)
+    return helper is not None and only_works_on(helper)
 
 
 def _is_returned_beside_others(used_at: list[ast.AST], facts: Facts) -> bool:

@@ -503,6 +503,41 @@ class Marks(nn.Module):
 """,
         ),
         Example(
+            "Scaled by settings and by a helper, which only compute, before it meets part of the input.",
+            """\
+import torch
+from torch import nn
+
+
+def to_amplitude(decibels):
+    return 10 ** (decibels / 20)
+
+
+class AddNoise(nn.Module):
+    def forward(self, batch_pair):
+        wave, lengths = batch_pair
+        ratio = «torch.rand(len(wave), 1)»
+        ratio = ratio * (self.ratio_high - self.ratio_low) + self.ratio_low
+        return wave * to_amplitude(ratio)
+""",
+            """\
+import torch
+from torch import nn
+
+
+def to_amplitude(decibels):
+    return 10 ** (decibels / 20)
+
+
+class AddNoise(nn.Module):
+    def forward(self, batch_pair):
+        wave, lengths = batch_pair
+        ratio = torch.rand(len(wave), 1, device=wave.device)
+        ratio = ratio * (self.ratio_high - self.ratio_low) + self.ratio_low
+        return wave * to_amplitude(ratio)
+""",
+        ),
+        Example(
             "Computed with before it is moved: the fix is unsafe, since the last bit may differ on the GPU.",
             """\
 import torch
@@ -771,6 +806,28 @@ class Memory(nn.Module):
             memory = torch.empty(0)
         nothing = torch.tensor([]).to(x.device)
         return torch.cat([memory, x, nothing])
+""",
+        ),
+        Example(
+            "Handed to functions that look at it, or that build CPU tensors beside it.",
+            """\
+import torch
+from torch import nn
+
+
+def bounded(ratio):
+    return ratio if ratio.max() < 1 else ratio / ratio.max()
+
+
+def shifted(ratio):
+    return ratio + torch.ones(4)
+
+
+class AddNoise(nn.Module):
+    def forward(self, x):
+        one = torch.rand(4)
+        other = torch.rand(4)
+        return x * bounded(one), x * shifted(other)
 """,
         ),
         Example(
