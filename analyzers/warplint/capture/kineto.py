@@ -6,6 +6,7 @@ import _thread
 import contextlib
 import ctypes
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,6 +39,8 @@ class Trace:
         """``(index, before_ns, after_ns)`` around the record of that index in the trace."""
         self.clock: list[tuple[int, int, int]] = []
         """``(perf_before_ns, unix_ns, perf_after_ns)``: one instant on both of the host's clocks."""
+        self.threads: dict[int, int] = {}
+        """Where the trace has ``pthread_t`` in place of native thread ids: from the one to the other."""
         self.notes: list[str] = []
         """What the trace lacks, in sentences."""
 
@@ -62,6 +65,7 @@ class Trace:
         with _quiet_kineto():
             started.start_trace()
         self._profile = started
+        self._learn_threads()
         for _ in range(OPENING_MARKERS):
             self.mark()
 
@@ -77,6 +81,7 @@ class Trace:
         self.clock.append((perf_counter_ns(), time.time_ns(), perf_counter_ns()))
 
     def stop(self) -> None:
+        self._learn_threads()
         try:
             for _ in range(OPENING_MARKERS):
                 self.mark()
@@ -92,6 +97,15 @@ class Trace:
             self._profile.export_chrome_trace(str(part))
         self._profile = None
         part.replace(path)
+
+    def _learn_threads(self) -> None:
+        """Kineto learns the native ids of threads from their CPU operators, and a light trace has none."""
+        if self._light:
+            self.threads |= {
+                each.ident: each.native_id
+                for each in threading.enumerate()
+                if each.ident is not None and each.native_id is not None
+            }
 
     def _activities(self) -> list[Any]:
         from torch.profiler import ProfilerActivity

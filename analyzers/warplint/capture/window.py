@@ -161,6 +161,7 @@ class Window:
                 "main_thread": self._native_thread,
                 "markers": trace.markers if trace else [],
                 "clock": trace.clock if trace else [],
+                "threads": list(trace.threads.items()) if trace else [],
                 "price": {**self._price.record(), "inside_s": (t_ns - self._opened_ns) / 1e9},
             },
         )

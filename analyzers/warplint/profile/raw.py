@@ -44,6 +44,8 @@ class WindowClose:
     """``(name_index, before_ns, after_ns)``."""
     clock: Readings
     """``(perf_before_ns, unix_ns, perf_after_ns)``."""
+    threads: dict[int, int]
+    """Where the trace has ``pthread_t`` in place of native thread ids: from the one to the other."""
     price: dict[str, float]
     """Seconds."""
 
@@ -58,6 +60,7 @@ class WindowClose:
             main_thread=None if main_thread is None else int(main_thread),
             markers=_readings(value.get("markers") or []),
             clock=_readings(value.get("clock") or []),
+            threads={int(pthread): int(native) for pthread, native in value.get("threads") or []},
             price={str(part): float(seconds) for part, seconds in (value.get("price") or {}).items()},
         )
 

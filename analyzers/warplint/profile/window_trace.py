@@ -1,4 +1,4 @@
-"""A window's trace, on the clock of its lines."""
+"""A window's trace, on the clock and with the thread ids of its lines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from warplint.profile.clock import Clock, find_markers, fit_clock, unix_pairs
 from warplint.profile.raw import WindowClose
 from warplint.profile.trace import Trace
 from warplint.profile.trace_file import read_trace
+from warplint.profile.trace_threads import name_threads
 
 
 def read_window_trace(folder: Path, trace: str, close: WindowClose) -> tuple[Trace, Clock]:
-    """The trace file of that name with every time in ``perf_counter_ns``. Raises TraceError, ClockError."""
+    """The trace file of that name, its times in ``perf_counter_ns``, its threads by their native ids.
+
+    Raises TraceError, ClockError.
+    """
     # A name with a folder in it was not written by capture.
     read = read_trace(folder / Path(trace).name)
     clock = fit_clock(unix_pairs(read, close.clock), find_markers(read, close.markers))
     clock.apply(read)
+    name_threads(read, close.threads)
     return read, clock
