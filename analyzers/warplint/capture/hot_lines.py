@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from types import CodeType
+
+from warplint.capture.inert_lines import lines_with_calls
 
 Place = tuple[int, int]
 """A code object's ``id`` and a line of it."""
@@ -46,7 +48,12 @@ class HotLines:
     """Code objects that are entered so often that not even their returns are followed."""
     plain: dict[int, int] = field(default_factory=dict)
     """Code objects with hot lines of which no line was slow, and the line that ran most often."""
+    known_plain: set[int] = field(default_factory=set)
+    """Those of them without a line that could turn out to be slow: all others call nothing."""
     fast_ns: int = FAST_NS
+    met: Mapping[int, CodeType] = field(default_factory=dict)
+    """Code objects by ``id``. Of others it is not known what their lines do."""
+    _calling: dict[int, set[int]] = field(default_factory=dict)
     _hottest: dict[int, int] = field(default_factory=dict)
     _all: _Counted = field(default_factory=lambda: _Counted(Counter(), Counter()))
     """All events so far."""
@@ -79,11 +86,25 @@ class HotLines:
         return found
 
     def _judge(self) -> None:
-        slow = {place[0] for place in self._all.slow if self._all.is_slow(place)}
+        slow = {place[0] for place in self._all.slow if self._all.is_slow(place) and self._calls(place)}
         self.plain = {code: line for code, line in self._hottest.items() if code not in slow}
         for code in self._hottest.keys() - self.codes:
             if all(place in self.lines for place in self._all.events if place[0] == code):
                 self.codes.add(code)
+        self.known_plain = {code for code in self.plain if self._all_known(code)}
+
+    def _calls(self, place: Place) -> bool:
+        lines = self._lines_with_calls(place[0])
+        return lines is None or place[1] in lines
+
+    def _all_known(self, code: int) -> bool:
+        lines = self._lines_with_calls(code)
+        return lines is not None and all((code, line) in self.lines for line in lines)
+
+    def _lines_with_calls(self, code: int) -> set[int] | None:
+        if code not in self._calling and code in self.met:
+            self._calling[code] = lines_with_calls(self.met[code])
+        return self._calling.get(code)
 
     def describe(self, codes: dict[int, CodeType]) -> str:
         """The lines, named for people."""

@@ -111,6 +111,11 @@ class SettraceTimeline:
                 frame = frame.f_back
             local.extend((now(), 0, 0))
 
+        def mute(frame: FrameType) -> None:
+            """Have no line of the frame told from here on: its time stands on that which runs most often."""
+            local.extend((now(), id(frame.f_code), self._hot.plain.get(id(frame.f_code), frame.f_lineno)))
+            frame.f_trace_lines = False
+
         def on_call(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
             if self._trace is None:
                 sys.settrace(None)
@@ -125,10 +130,8 @@ class SettraceTimeline:
             if id(code) not in codes:
                 learn(code)
             resumes = code.co_flags & RESUMABLE
-            hottest = self._hot.plain.get(id(code))
-            if hottest is not None and self._passes.get(id(code), 0) >= PASSES and not resumes:
-                local.extend((now(), id(code), hottest))
-                frame.f_trace_lines = False
+            if not resumes and self._may_mute(code):
+                mute(frame)
             elif resumes:
                 # A generator goes on in the middle of a line, of which no line event tells.
                 note(frame)
@@ -136,6 +139,9 @@ class SettraceTimeline:
 
         def on_event(frame: FrameType, event: str, argument: Any) -> TraceFunction | None:
             if event == "line":
+                if id(frame.f_code) in self._hot.known_plain and not frame.f_code.co_flags & RESUMABLE:
+                    mute(frame)
+                    return on_event
                 local.extend((now(), id(frame.f_code), frame.f_lineno))
                 if self._pending is not None:
                     self._run_pending()
@@ -146,6 +152,11 @@ class SettraceTimeline:
             return on_event if self._trace is not None else None
 
         return on_call, on_event
+
+    def _may_mute(self, code: CodeType) -> bool:
+        if id(code) in self._hot.known_plain:
+            return True
+        return id(code) in self._hot.plain and self._passes.get(id(code), 0) >= PASSES
 
     def _run_pending(self) -> None:
         if self._pending is not None and self._pending[1] == threading.get_ident():

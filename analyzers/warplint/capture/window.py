@@ -71,7 +71,7 @@ class Window:
         self._deadline_ns = 0
         self._asked = False
         traced = native_method() is Method.SETTRACE
-        self._hot = HotLines(fast_ns=FAST_TRACED_NS if traced else FAST_NS)
+        self._hot = HotLines(fast_ns=FAST_TRACED_NS if traced else FAST_NS, met=self._buffers.codes)
         self.steps_left = steps + LEAD_IN_STEPS
 
     def open(self, step: int, kind: StepKind, reason: str) -> None:
