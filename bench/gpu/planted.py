@@ -25,7 +25,8 @@ from running import PROGRAMS, ROOT, capture, keep, machine, notes, python
 
 STEPS = 64
 """Of which the program times itself; it makes some more to be captured."""
-SETTLING = 6
+SETTLING = 80
+"""More, so that the host is as far ahead of the GPU as it gets: a queue holds about a thousand launches."""
 
 
 @dataclass(frozen=True)

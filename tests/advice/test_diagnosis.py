@@ -5,6 +5,7 @@ Every share is worked out beside the capture that it is of.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,16 @@ def test_workers_are_asked_why(
 # sync
 
 
+def test_lines_of_unlike_fetches_are_not_blamed(capture: CaptureBuilder, tmp_path: Path) -> None:
+    waiting_for_data(capture, 300)
+    profile = joined(capture, tmp_path)
+    # Fetches that were not followed took 3 times as long as those whose lines are known.
+    profile.loaders = [replace(loader(0.95), plain_sample_us=6000.0)]
+    profile.loader = [LoaderLine("data.py", 12, 1460.0, 1300.0, 100.0, 60.0, 80, 0.73)]
+    verdict = diagnose(profile).run
+    assert (verdict.cause, verdict.file, verdict.line) == ("no workers seen", "train.py", 1)
+
+
 def reading_back(capture: CaptureBuilder, waits: bool) -> None:
     """Line 3 launches 390 us of work, line 6 reads four bytes of it back, line 7 launches more in 200 us."""
     capture.lines = {MAIN: [(0, 3), (150, 6), (500, 7)]}
@@ -299,6 +310,26 @@ def test_launching_counts_when_the_captures_own_part_is_known(
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "small kernels", 3)
     assert verdict.share == pytest.approx(0.15)
+
+
+def test_what_recording_adds_to_steps_is_not_launching(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # 15 us of idle time before each of ten kernels, but steps were 100 us longer in the window than before,
+    # of which the capture counts none as its own: those after the window were as slow.
+    small_kernels(capture, gap=15, length=85)
+    profile = joined(capture, tmp_path)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.9, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert figures(verdict)["launch_share"] == pytest.approx(0.15 - 0.10)
+
+
+def test_a_copy_within_the_gpu_is_a_launch(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.call("cudaMemcpyAsync", 0, 400, 1)
+    capture.trace.work("Memcpy DtoD (Device -> Device)", 400, 410, 1, size=4096)
+    busy(capture, 410, 1000)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", "small kernels", 3)
+    assert verdict.share == pytest.approx(0.4)
 
 
 def test_python_that_launches_nothing(capture: CaptureBuilder, tmp_path: Path) -> None:

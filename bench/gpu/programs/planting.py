@@ -20,29 +20,40 @@ import torch
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 BLOCK = 16
 """Steps of a block: many against what a loader fetches ahead."""
-WARM_UP = 2
-"""Blocks at the start that are not counted: one of each kind."""
-CAPTURED = 32
-"""Steps after the measured ones: a window, and some to settle before it."""
+CAPTURED = 96
+"""Steps after the measured ones: a window, and before it as many as fill the queue of launches."""
 
 
-def is_planted(step: int, measured: int) -> bool:
-    return step >= measured or step // BLOCK % 2 == 1
+def is_planted(step: int, measured: int, in_halves: bool) -> bool:
+    if step >= measured:
+        return True
+    return 2 * step >= measured if in_halves else step // BLOCK % 2 == 1
 
 
-def steps(measured: int) -> Iterator[bool]:
-    """For each step whether it has the bottleneck. The last line of output is JSON: what a step took."""
+def steps(measured: int, in_halves: bool = False) -> Iterator[bool]:
+    """For each step whether it has the bottleneck. The last line of output is JSON: what a step took.
+
+    ``in_halves``: the measured steps have it in their second half, and not in blocks that alternate.
+    """
     bounds = []
     with alone():
         for step in range(measured + CAPTURED):
             if step <= measured and step % BLOCK == 0:
                 drain()
                 bounds.append(time.perf_counter())
-            yield is_planted(step, measured)
+            yield is_planted(step, measured, in_halves)
         drain()
     blocks_s = [after - before for before, after in pairwise(bounds)]
-    without, planted = blocks_s[WARM_UP::2], blocks_s[WARM_UP + 1 :: 2]
-    times = {"without": statistics.median(without), "planted": statistics.median(planted)}
+    without, planted = [
+        [
+            block_s
+            for number, block_s in enumerate(blocks_s)
+            if is_planted(number * BLOCK, measured, in_halves) is has
+        ]
+        for has in (False, True)
+    ]
+    # The first block of each kind warms up.
+    times = {"without": statistics.median(without[1:]), "planted": statistics.median(planted[1:])}
     print(json.dumps({"step_ms": {name: each / BLOCK * 1e3 for name, each in times.items()}}))
 
 

@@ -34,6 +34,8 @@ class Thresholds:
     said."""
     busy_workers: float = 0.80
     """Of the workers' time in fetches: they do not keep up. Below, they wait to be asked."""
+    unlike: float = 2.0
+    """By how many times other fetches were longer than ones whose lines are known: these tell nothing."""
     link: float = 0.70
     """Of the link's nominal rate: what a large pinned copy reaches. More is not to be had."""
     high_utilization: float = 0.80

@@ -25,8 +25,13 @@ def _waits(steps: CapturedSteps) -> list[Charge]:
 
 
 def _workers(steps: CapturedSteps) -> tuple[Loader, LoaderLine] | None:
+    """None where none were seen, or those fetches that were followed are unlike the others."""
     profile = steps.profile
-    return (profile.loaders[0], profile.loader[0]) if profile.loaders and profile.loader else None
+    if not profile.loaders or not profile.loader:
+        return None
+    loader = profile.loaders[0]
+    unlike = loader.plain_sample_us > THRESHOLDS.unlike * loader.sample_us
+    return None if unlike else (loader, profile.loader[0])
 
 
 def _kind(steps: CapturedSteps) -> str:
