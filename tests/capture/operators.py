@@ -44,7 +44,7 @@ def _of_window(folder: Path, process: RawProcess, window: RawWindow) -> Iterator
     trace, _ = read_window_trace(folder, close.trace, close)
     timeline = Timeline(window, places)
     charger = Charger(trace, timeline, close.main_thread)
-    recomputation = Recomputation(trace, timeline, charger)
+    recomputation = Recomputation(trace, charger)
     operators = trace.operators
     for each in range(len(operators)):
         name = trace.text(operators.name[each])

@@ -127,6 +127,19 @@ class Charger:
             step if inside else phase for phase, inside in zip(found, optimizer.contain(times), strict=True)
         ]
 
+    def runs_users_code(self, thread: int, times: Sequence[int]) -> list[bool]:
+        """Whether a line of the user's own runs inside a backward node at each of these sorted times."""
+        nodes, lines = self._nodes.get(thread), self._timeline.thread(thread)
+        if nodes is None or not lines.times:
+            return [False] * len(times)
+        start = self._trace.operators.start
+        within = nodes.at_each(times)
+        around = {node: lines.at(start[node]) for node in set(within) if node != NONE}
+        return [
+            node != NONE and start[node] < time and own not in (NOWHERE, around[node])
+            for time, node, own in zip(times, within, lines.at_each(times), strict=True)
+        ]
+
     def _is_autograd(self, thread: int) -> bool:
         """Without operators, a thread that ran none of the user's Python is taken for autograd's."""
         return not len(self._trace.operators) and thread not in self._timeline.threads

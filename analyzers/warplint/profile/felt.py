@@ -19,7 +19,6 @@ from warplint.profile.charge import Charger
 from warplint.profile.felt_costs import FeltPart, FeltWait
 from warplint.profile.host_calls import HostCalls
 from warplint.profile.nesting import Intervals
-from warplint.profile.sampling import counted
 from warplint.profile.steps import StepRange
 from warplint.profile.timeline import Timeline
 from warplint.profile.trace import Trace, spans_named
@@ -167,14 +166,13 @@ def _loading(trace: Trace, stepping_thread: int, steps: StepRange) -> Intervals:
 def _held_up_calls(
     trace: Trace, charger: Charger, host: HostCalls
 ) -> Iterator[tuple[int, FeltPart, Interval]]:
-    calls = trace.calls
     threads = charger.backward_threads | {charger.stepping_thread}
     copying, waiting, allocating, starting = map(
         host.named, (CallKind.COPY, CallKind.WAIT, CallKind.ALLOC, STARTS_GPU_WORK)
     )
     queue = _FullQueue(trace, host)
     telling = copying | waiting | allocating | (starting if queue.ever_full else frozenset())
-    for call, (name, thread, start, end) in enumerate(zip(*calls.span_columns, strict=True)):
+    for call, name, thread, start, end in host.telling:
         if name not in telling or thread not in threads:
             continue
         full = queue.within(call) if name in starting else None
@@ -218,22 +216,15 @@ def _inferred_full(trace: Trace, host: HostCalls) -> dict[int, Interval]:
     calls, launching = trace.calls, host.named(CallKind.LAUNCH)
     begun = sorted(itertools.compress(host.starts, host.has_work))
     ends = sorted(trace.work.end)
+    if not _ever_deep(begun, ends):
+        return {}
     launches = sorted(
-        [
-            (start, call)
-            for call, (start, name, started) in enumerate(
-                zip(host.starts, calls.name, host.has_work, strict=True)
-            )
-            if started and name in launching
-        ]
+        (start, call) for call, name, _, start, _ in host.telling if name in launching and host.has_work[call]
     )
-    starts = [start for start, _ in launches]
-    finished = counted(ends).at_each(starts)
-    before = counted(begun).at_each([start - 1 for start in starts])
     deep = {
         call
-        for (_, call), launched, done in zip(launches, before, finished, strict=True)
-        if launched - done >= THRESHOLDS.full_queue
+        for start, call in launches
+        if bisect.bisect_left(begun, start) - bisect.bisect_right(ends, start) >= THRESHOLDS.full_queue
     }
     if not deep:
         return {}
@@ -248,6 +239,18 @@ def _inferred_full(trace: Trace, host: HostCalls) -> dict[int, Interval]:
         if median is not None and length > THRESHOLDS.full_queue_times * median:
             found[call] = (calls.start[call] + median, calls.end[call])
     return found
+
+
+def _ever_deep(begun: list[int], ends: list[int]) -> bool:
+    """Whether there may ever have been a queue's worth of launches that the GPU had not finished.
+
+    Each launch adds one, so that to look at some of them tells of those between. Both are sorted.
+    """
+    stride = THRESHOLDS.full_queue // 4
+    return any(
+        launched + stride - bisect.bisect_right(ends, begun[launched]) >= THRESHOLDS.full_queue
+        for launched in range(0, len(begun), stride)
+    )
 
 
 class _Running:

@@ -83,7 +83,7 @@ def _launched_before(
 def host_causes(trace: Trace, charger: Charger, host: HostCalls) -> Iterator[tuple[IdleCause, Intervals]]:
     """When the host was in what, strongest cause first."""
     threads = charger.backward_threads | {charger.stepping_thread}
-    annotations, calls = trace.annotations, trace.calls
+    annotations = trace.annotations
     loading = spans_named(trace, annotations, (DATA_LOADING,))
     yield (
         IdleCause.DATA,
@@ -107,7 +107,7 @@ def host_causes(trace: Trace, charger: Charger, host: HostCalls) -> Iterator[tup
     telling = launching.union(*(names for _, names in kinds))
     told = [
         (name, thread, (start, end))
-        for name, thread, start, end in zip(*calls.span_columns, strict=True)
+        for _, name, thread, start, end in host.telling
         if name in telling and thread in threads
     ]
     for cause, names in kinds:

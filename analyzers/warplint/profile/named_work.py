@@ -6,6 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from warplint.profile.calls import STARTS_GPU_WORK, CallKind, is_transfer
 from warplint.profile.charge import Charger, Phase
@@ -161,20 +162,17 @@ class _Naming:
         """For each of these calls the wait that is the next thing its thread asks of the GPU, or itself."""
         if not copies:
             return {}
-        calls, host = self.trace.calls, self.host
+        host = self.host
         waiting, copying, starting = map(host.named, (CallKind.WAIT, CallKind.COPY, STARTS_GPU_WORK))
-        telling = waiting | starting
-        asked = [call for call, name in enumerate(calls.name) if name in telling]
         last: dict[int, int] = {}
         found: dict[int, int] = {}
-        for call in sorted(asked, key=host.starts.__getitem__):
-            name, thread = calls.name[call], calls.thread[call]
+        for call, name, thread, _, _ in sorted(host.telling, key=itemgetter(3)):
             if name in waiting:
                 before = last.pop(thread, None)
                 if name in copying:
                     before = call
                 if before is not None and before in copies:
                     found[before] = call
-            else:
+            elif name in starting:
                 last[thread] = call
         return found

@@ -10,31 +10,37 @@ Under ``create_graph=True`` a custom Function's own backward records as well, an
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import compress
+
 from warplint.profile.charge import Charger
 from warplint.profile.nesting import Intervals
-from warplint.profile.timeline import NOWHERE, Timeline
 from warplint.profile.trace import NONE, Trace
 
 
 class Recomputation:
     """The times of one window at which a thread computed something again."""
 
-    def __init__(self, trace: Trace, timeline: Timeline, charger: Charger) -> None:
-        self._timeline, self._charger = timeline, charger
+    def __init__(self, trace: Trace, charger: Charger) -> None:
         operators = trace.operators
-        spans: dict[int, list[tuple[int, int]]] = {}
         backward = charger.backward_threads
-        recording = (
-            (each, thread)
-            for each, (thread, sequence, forward_thread) in enumerate(
-                zip(operators.thread, operators.sequence, operators.forward_thread, strict=True)
-            )
-            if sequence != NONE and forward_thread <= 0 and thread in backward
-        )
-        for each, thread in recording:
-            if self._is_users(thread, operators.start[each]):
-                spans.setdefault(thread, []).append((operators.start[each], operators.end[each]))
-        self._spans = {thread: Intervals(each) for thread, each in spans.items()}
+        recorded: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for thread, sequence, forward_thread, start, end in zip(
+            operators.thread,
+            operators.sequence,
+            operators.forward_thread,
+            operators.start,
+            operators.end,
+            strict=True,
+        ):
+            if sequence != NONE and forward_thread <= 0 and thread in backward:
+                recorded[thread].append((start, end))
+        self._spans: dict[int, Intervals] = {}
+        for thread, spans in recorded.items():
+            spans.sort()
+            users = charger.runs_users_code(thread, [start for start, _ in spans])
+            if any(users):
+                self._spans[thread] = Intervals(compress(spans, users))
 
     @property
     def threads(self) -> frozenset[int]:
@@ -43,9 +49,3 @@ class Recomputation:
 
     def holds(self, thread: int, t_ns: int) -> bool:
         return thread in self._spans and self._spans[thread].contains(t_ns)
-
-    def _is_users(self, thread: int, t_ns: int) -> bool:
-        """Whether a line of the user's own runs inside a backward node at a time."""
-        node_ns = self._charger.node_start(thread, t_ns)
-        own = self._timeline.at(thread, t_ns)
-        return node_ns < t_ns and own not in (NOWHERE, self._timeline.at(thread, node_ns))

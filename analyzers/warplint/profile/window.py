@@ -56,7 +56,7 @@ def tally_device(
     GPU lags behind.
     """
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
-    costs = _WindowCosts(trace, host, steps, key_of, tally, Recomputation(trace, timeline, charger))
+    costs = _WindowCosts(trace, host, steps, key_of, tally, Recomputation(trace, charger))
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
@@ -110,7 +110,7 @@ class _WindowCosts:
         return owners
 
     def add_calls(self) -> None:
-        calls, host, doubts = self.trace.calls, self.host, self.tally.doubts
+        host, doubts = self.host, self.tally.doubts
         doubts.malformed_events += self.trace.malformed
         if self.inner is not None:
             doubts.unknown_compiled += self.inner.compiled.unknown
@@ -119,26 +119,24 @@ class _WindowCosts:
         known = host.named(~CallKind.OTHER)
         begin, end = self.steps.begin_ns, self.steps.end_ns
         inside = [
-            (call, name, started)
-            for call, (name, started, start) in enumerate(
-                zip(calls.name, host.has_work, host.starts, strict=True)
-            )
+            (call, name, host.has_work[call], stop - start)
+            for call, name, _, start, stop in host.telling
             if begin <= start < end
         ]
         # A call that we do not know launches what it started.
         launches = [
             (call, started)
-            for call, name, started in inside
+            for call, name, started, _ in inside
             if name in launching or (started and name not in known)
         ]
         for place, count in Counter(host.places[call] for call, _ in launches).items():
             self.line_of(place).launches += count
         doubts.launches_without_kernel += sum(not started for _, started in launches)
-        for call, name, _ in inside:
+        for call, name, _, length in inside:
             if name in waiting:
                 line = self.line_of(host.places[call])
                 line.waits += 1
-                line.wait_ns += calls.end[call] - calls.start[call]
+                line.wait_ns += length
 
     def add_work(self) -> None:
         work, tally, host = self.trace.work, self.tally, self.host
