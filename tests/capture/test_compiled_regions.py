@@ -194,6 +194,18 @@ def test_a_program_that_compiles_nothing_loads_nothing_for_it(tmp_path: Path) ->
     assert (captured.stdout, captured.stderr) == (plain.stdout, b"")
 
 
+def test_a_torch_that_says_nothing_of_the_compilation_can_call_back(tmp_path: Path) -> None:
+    text = """
+    import torch
+    from torch._dynamo.callback import callback_handler
+    for start in callback_handler.start_callbacks:
+        # As torch 2.4 does.
+        print(len(callback_handler.start_callbacks), start())
+    """
+    done = run(make_project(tmp_path / "project", train=text), "train.py")
+    assert (done.returncode, done.stdout) == (0, b"1 None\n")
+
+
 def test_what_the_user_asks_inductor_for_is_left_alone(tmp_path: Path) -> None:
     text = """
     import torch

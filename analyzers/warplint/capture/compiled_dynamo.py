@@ -74,8 +74,8 @@ class Dynamo:
 
     def remove(self) -> None:
         self._utils = None
-        if self._handler is not None and self._start in self._handler.start_callbacks:
-            self._handler.remove_start_callback(self._start)
+        if self._handler is not None and self._called_at_start in self._handler.start_callbacks:
+            self._handler.remove_start_callback(self._called_at_start)
 
     def look(self) -> None:
         """Take in what has come since the last look."""
@@ -96,7 +96,12 @@ class Dynamo:
         handler = getattr(callback, "callback_handler", None)
         if hasattr(handler, "start_callbacks"):
             self._handler = handler
-            self._handler.register_start_callback(self._start)
+            self._handler.register_start_callback(self._called_at_start)
+
+    def _called_at_start(self, *arguments: Any) -> None:
+        """Dynamo's callback. Old torch says nothing of the compilation, and keeps no lines of kernels."""
+        if arguments:
+            self._start(arguments[0])
 
     def _compilation_starts(self, arguments: Any) -> None:
         self._on_compile(str(arguments.compile_id))
