@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.tables import frequency, torch_functions, torch_methods
-from warplint.static.tree import last_name
+from warplint.static.tree import below, last_name
 from warplint.static.values import Kind
 
 POSITIONS = (
@@ -78,7 +78,7 @@ def _held(mapping: ast.expr, key: str, facts: Facts) -> Iterator[ast.expr]:
 def _added(mapping: ast.Name, key: str, facts: Facts) -> Iterator[ast.expr]:
     """What a function puts into one of its dictionaries: ``settings.update(more)``."""
     function = facts.function(mapping)
-    for node in ast.walk(function.node) if function is not None else ():
+    for node in below(function.node) if function is not None else ():
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

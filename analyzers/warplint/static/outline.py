@@ -12,7 +12,7 @@ from typing import Any
 
 from warplint.static.blocks import Block, BlockKind, CallSite, ClassOutline, FunctionOutline, Import
 from warplint.static.tables.conditions import PLAIN_CALLS
-from warplint.static.tree import PARTS, FunctionNode, dotted, last_name
+from warplint.static.tree import PARTS, FunctionNode, below, dotted, last_name
 
 
 class Outline:
@@ -282,7 +282,7 @@ class Outline:
         self._condition(node.test, block)
 
     def _comprehension(self, node: ast.comprehension, block: Block) -> None:
-        for name in ast.walk(node.target):
+        for name in below(node.target):
             if isinstance(name, ast.Name):
                 self.local_names.add(name.id)
         for test in node.ifs:

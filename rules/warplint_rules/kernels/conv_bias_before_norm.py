@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
-from warplint.static.tree import FunctionNode, dotted, last_name
+from warplint.static.tree import FunctionNode, below, dotted, last_name
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 
 if TYPE_CHECKING:
@@ -311,7 +311,7 @@ def _becomes_sequence(display: ast.expr, facts: Facts) -> bool:
         isinstance(part, ast.Call)
         and last_name(part.func) == "Sequential"
         and any(isinstance(argument, ast.Starred) for argument in part.args)
-        for part in ast.walk(function.node)
+        for part in below(function.node)
     )
 
 
@@ -326,7 +326,7 @@ def _next_in_forward(call: ast.Call, facts: Facts) -> str | None:
         return None
     norms = _norms_of(owner, facts)
     found: set[str] = set()
-    for use in ast.walk(owner):
+    for use in below(owner):
         if not isinstance(use, ast.Attribute) or not isinstance(use.ctx, ast.Load) or dotted(use) != name:
             continue
         norm = _norm_behind(use, norms, facts)
@@ -346,7 +346,7 @@ def _class_around(node: ast.AST, facts: Facts) -> ast.ClassDef | None:
 def _norms_of(owner: ast.ClassDef, facts: Facts) -> dict[str, str]:
     """The attributes of a class that are batch normalisations, and nothing else at times."""
     made: dict[str, set[str | None]] = {}
-    for part in ast.walk(owner):
+    for part in below(owner):
         if isinstance(part, ast.Assign):
             for target in part.targets:
                 if isinstance(target, ast.Attribute):
@@ -392,6 +392,6 @@ def _statements_behind(statement: ast.stmt, facts: Facts) -> list[ast.stmt]:
 
 
 def _reads(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    for part in ast.walk(node):
+    for part in below(node):
         if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
             yield part

@@ -10,7 +10,7 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence
 from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import BACKWARD, OPTIMIZER
-from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
+from warplint.static.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
 from warplint_rules._gradients import runs_without_gradients
 from warplint_rules._loops import loops_around
 from warplint_rules._text import short
@@ -321,7 +321,7 @@ def _is_append(call: ast.Call) -> bool:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in below(node):
         if isinstance(part, ast.Name):
             yield part.id
 
@@ -364,7 +364,7 @@ def _holder(node: ast.expr, is_append: bool, facts: Facts) -> str | None:
 
 def _steps(loop: LoopNode) -> bool:
     """Whether a loop steps an optimizer."""
-    called = (part.func for part in ast.walk(loop) if isinstance(part, ast.Call))
+    called = (part.func for part in below(loop) if isinstance(part, ast.Call))
     return any(
         isinstance(function, ast.Attribute)
         and function.attr == "step"
@@ -375,7 +375,7 @@ def _steps(loop: LoopNode) -> bool:
 
 def _differentiated(around: ast.AST) -> Iterator[str]:
     """The names that backward is run on: ``loss.backward()``, ``scaler.scale(loss).backward()``."""
-    for part in ast.walk(around):
+    for part in below(around):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in BACKWARD:
             for held in (part.func.value, *part.args):
                 yield from _names(held)
@@ -383,9 +383,9 @@ def _differentiated(around: ast.AST) -> Iterator[str]:
 
 def _detached(loop: LoopNode | FunctionNode) -> Iterator[str]:
     """The names that a loop or function sets to something without a graph."""
-    for part in ast.walk(loop):
+    for part in below(loop):
         if isinstance(part, ast.Assign):
-            texts = {inner.attr for inner in ast.walk(part.value) if isinstance(inner, ast.Attribute)}
+            texts = {inner.attr for inner in below(part.value) if isinstance(inner, ast.Attribute)}
             is_number = isinstance(part.value, ast.Call) and last_name(part.value.func) in {"float", "int"}
             if texts & DETACHING or is_number:
                 yield from (name for target in part.targets for name in _names(target))
@@ -405,7 +405,7 @@ def _around(loop: LoopNode, facts: Facts) -> ast.AST:
 
 def _is_set_in(loop: LoopNode, holder: str) -> bool:
     """Whether a loop sets what it adds to anew, or takes it as its own variable."""
-    for part in ast.walk(loop):
+    for part in below(loop):
         if isinstance(part, ast.Assign) and any(_sets(target, holder) for target in part.targets):
             adds = isinstance(part.value, ast.BinOp) and dotted(part.value.left) == holder
             if not adds:
@@ -415,7 +415,7 @@ def _is_set_in(loop: LoopNode, holder: str) -> bool:
 
 def _sets(target: ast.expr, holder: str) -> bool:
     return any(
-        dotted(part) == holder for part in ast.walk(target) if isinstance(part, ast.Name | ast.Attribute)
+        dotted(part) == holder for part in below(target) if isinstance(part, ast.Name | ast.Attribute)
     )
 
 
@@ -425,7 +425,7 @@ def _is_differentiated(holder: str, around: ast.AST) -> bool:
     targets = set(_differentiated(around))
     if name in targets:
         return True
-    for part in ast.walk(around):
+    for part in below(around):
         if isinstance(part, ast.Assign) and name in {dotted(inner) for inner in _chains(part.value)}:
             made = {made for target in part.targets for made in _names(target)}
             if made & targets:
@@ -434,7 +434,7 @@ def _is_differentiated(holder: str, around: ast.AST) -> bool:
 
 
 def _chains(node: ast.AST) -> Iterator[ast.expr]:
-    for part in ast.walk(node):
+    for part in below(node):
         if isinstance(part, ast.Name | ast.Attribute):
             yield part
 

@@ -7,7 +7,7 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.tree import FunctionNode, dotted, last_name
+from warplint.static.tree import FunctionNode, below, dotted, last_name
 
 _PLAIN_CONTEXTS = frozenset(
     {
@@ -57,7 +57,7 @@ def _switches(decorator: ast.expr) -> bool:
 
 def freezes(function: ast.AST) -> bool:
     """Whether a function sets which parameters record, or enters a context without a ``with``."""
-    for node in ast.walk(function):
+    for node in below(function):
         name = node.attr if isinstance(node, ast.Attribute) else ""
         if name in {"requires_grad", "requires_grad_", "enter_context", "__enter__"}:
             return True

@@ -8,7 +8,7 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Related
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import OPTIMIZER
-from warplint.static.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
+from warplint.static.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
 from warplint_rules.modes._gradients import freezes, may_record, runs
 
 USES = Pattern(r"\w*(adversar|attack|backward|finetune|optimi[sz]e|perturb|train|update_model)\w*|grad")
@@ -294,7 +294,7 @@ def _starts_training(node: ast.AST, model: str) -> bool:
 
 
 def _uses_gradients(loop: LoopNode) -> bool:
-    return any(isinstance(node, ast.Call) and _needs_gradients(node.func) for node in ast.walk(loop))
+    return any(isinstance(node, ast.Call) and _needs_gradients(node.func) for node in below(loop))
 
 
 def _needs_gradients(called: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint.static.tree import last_name, walk_scope
+from warplint.static.tree import below, last_name, walk_scope
 from warplint_rules._calls import keyword
 from warplint_rules._loops import loops_around
 from warplint_rules.optimizers._each_step import runs_each_step
@@ -209,7 +209,7 @@ class Queue(torch.nn.Module):
             or not runs_each_step(node, EACH_STEP, facts)
         ):
             return None
-        names = [part.attr for part in ast.walk(function.node) if isinstance(part, ast.Attribute)]
+        names = [part.attr for part in below(function.node) if isinstance(part, ast.Attribute)]
         if "foreach" in names or any(name.startswith("_foreach_") for name in names):
             return None
         return Verdict(
@@ -237,7 +237,7 @@ def _goes_over_parameters(loop: ast.For) -> bool:
 
 def _names(node: ast.AST) -> Iterator[str]:
     """The names and attributes in a node."""
-    for part in ast.walk(node):
+    for part in below(node):
         if isinstance(part, ast.Name | ast.Attribute):
             yield last_name(part)
 

@@ -18,7 +18,7 @@ from warplint.static.rule import (
     Verdict,
     wants,
 )
-from warplint.static.tree import last_name
+from warplint.static.tree import below, last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 
@@ -198,7 +198,7 @@ def _stays_on_cpu(node: ast.expr, facts: Facts) -> bool:
     """Whether the function around an optimizer, or the script, trains, and the file never moves anything."""
     function = facts.function(node)
     if function is not None and not any(
-        isinstance(part, ast.Attribute) and part.attr == "backward" for part in ast.walk(function.node)
+        isinstance(part, ast.Attribute) and part.attr == "backward" for part in below(function.node)
     ):
         return False
     # The file is asked last: what rests on it is judged again once its first tensor is moved.
@@ -211,9 +211,9 @@ def _are_of_model(given: ast.expr, facts: Facts) -> bool:
         return PARAMETERS.fullmatch(given.id) is not None
     if isinstance(given, ast.List) and not any(isinstance(part, ast.Dict) for part in given.elts):
         return False
-    for part in ast.walk(given):
+    for part in below(given):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in GIVERS:
             model = facts.value(part.func.value)
             is_table = last_name(part.func.value).endswith(TABLES)
             return not is_table and (model.kind is not Kind.MODULE or model.qualified not in SMALL)
-    return any(isinstance(part, ast.Name) and PARAMETERS.fullmatch(part.id) for part in ast.walk(given))
+    return any(isinstance(part, ast.Name) and PARAMETERS.fullmatch(part.id) for part in below(given))
