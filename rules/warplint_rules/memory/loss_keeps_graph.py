@@ -414,9 +414,7 @@ def _is_set_in(loop: LoopNode, holder: str) -> bool:
 
 
 def _sets(target: ast.expr, holder: str) -> bool:
-    return any(
-        dotted(part) == holder for part in below(target) if isinstance(part, ast.Name | ast.Attribute)
-    )
+    return any(dotted(part) == holder for part in below(target) if isinstance(part, ast.Name | ast.Attribute))
 
 
 def _is_differentiated(holder: str, around: ast.AST) -> bool:
