@@ -47,7 +47,7 @@ def logged(step_ms: list[float], windows: tuple[tuple[int, int], ...] = ()) -> R
 
 
 def window(number: int, first: int, last: int, kind: str = "optimizer") -> RawWindow:
-    close = WindowClose(0, last, None, None, [], [], {})
+    close = WindowClose(0, last, None, None, [], [], {}, {})
     return RawWindow(number, 0, step=first, step_kind=kind, close=close)
 
 
