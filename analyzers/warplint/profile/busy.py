@@ -72,9 +72,14 @@ def _advance(busy: Busy, active: list[tuple[int, int, int]], now: int, until: in
 
 
 def _split(busy: Busy, active: list[tuple[int, int, int]], length: int) -> None:
+    by_owner = busy.by_owner
     if len(active) == 1:
-        busy.by_owner[active[0][2]] += length
-        return
-    each, left = divmod(length, len(active))
-    for position, (_, _, owner) in enumerate(sorted(active) if left else active):
-        busy.by_owner[owner] += each + (1 if position < left else 0)
+        by_owner[active[0][2]] += length
+    elif len(active) == 2:
+        # The first of a heap ends first.
+        by_owner[active[0][2]] += length - length // 2
+        by_owner[active[1][2]] += length // 2
+    else:
+        each, left = divmod(length, len(active))
+        for position, (_, _, owner) in enumerate(sorted(active) if left else active):
+            by_owner[owner] += each + (1 if position < left else 0)

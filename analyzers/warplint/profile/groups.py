@@ -9,6 +9,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, compress
 
 from warplint.profile.named_costs import KernelGroup
 from warplint.profile.signature import dtype, signature
@@ -42,18 +43,17 @@ class Ran:
     beside: bytearray = field(default_factory=bytearray)
     """Whether other work of the process ran at the same time on that GPU."""
 
-    def places(self) -> list[list[int]]:
-        """The indices of runs at the same place of the step: all the first ones, all the second ones, ….
+    def places(self) -> list[slice]:
+        """The runs at the same place of the step: all the first ones, all the second ones, ….
 
         None where steps ran it differently often: then no two runs are known to be of the same work.
         """
         counts = Counter(self.steps)
-        if len(counts) < LEAST_STEPS or len(set(counts.values())) != 1:
+        each = set(counts.values())
+        if len(counts) < LEAST_STEPS or len(each) != 1:
             return []
-        by_step: dict[int, list[int]] = defaultdict(list)
-        for index, step in enumerate(self.steps):
-            by_step[step].append(index)
-        return list(map(list, zip(*by_step.values(), strict=True)))
+        in_step = each.pop()
+        return [slice(place, None, in_step) for place in range(in_step)]
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class GroupTally:
 
     def _group(self, text: str, kind: str, names: Sequence[str], wall_ns: int) -> KernelGroup:
         runs = [ran for name in names for ran in self.ran[name]]
-        lengths = sorted(length for ran in runs for length in ran.lengths_ns)
+        lengths = sorted(chain.from_iterable(ran.lengths_ns for ran in runs))
         total, count = sum(lengths), len(lengths)
         mean_us, per_second = total / count / 1000, count * 1e9 / wall_ns if wall_ns else 0.0
         jitter = _jitter(runs)
@@ -118,7 +118,7 @@ def _jitter(runs: Iterable[Ran]) -> float | None:
     squares, total, count = 0.0, 0, 0
     for ran in runs:
         for place in ran.places():
-            lengths = [ran.lengths_ns[index] for index in place]
+            lengths = ran.lengths_ns[place]
             length, runs_there = sum(lengths), len(lengths)
             # The population variance, exact up to the division.
             spread = runs_there * sum(map(operator.mul, lengths, lengths)) - length * length
@@ -133,9 +133,13 @@ def _contended_us(runs: Iterable[Ran]) -> float | None:
     extra, known = 0.0, False
     for ran in runs:
         for place in ran.places():
-            alone = [ran.lengths_ns[index] for index in place if not ran.beside[index]]
-            beside = [ran.lengths_ns[index] for index in place if ran.beside[index]]
-            if alone and beside:
+            contended = ran.beside[place]
+            if not any(contended):
+                continue
+            lengths = ran.lengths_ns[place]
+            alone = [length for length, others in zip(lengths, contended, strict=True) if not others]
+            beside = list(compress(lengths, contended))
+            if alone:
                 known = True
                 extra += sum(beside) - len(beside) * statistics.median(alone)
     return max(0.0, extra / 1000) if known else None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from warplint.profile.sampling import Steps
@@ -73,14 +74,17 @@ class ThreadNesting:
                 yield self.spans[position]
             position = self._parents[position]
 
-    def outermost(self) -> Iterator[tuple[int, int]]:
+    def outermost(self) -> list[tuple[int, int]]:
         """Start and end of the spans that lie in no other."""
-        latest = accumulate(self.ends, max, initial=self.starts[0] if self.starts else 0)
-        return (
-            (start, end)
-            for start, end, before in zip(self.starts, self.ends, latest, strict=False)
-            if start >= before
-        )
+        found: list[tuple[int, int]] = []
+        latest = -math.inf
+        for start, end in zip(self.starts, self.ends, strict=True):
+            if start >= latest:
+                found.append((start, end))
+                latest = end
+            elif end > latest:
+                latest = end
+        return found
 
 
 class Intervals:
@@ -90,16 +94,18 @@ class Intervals:
         self.starts: list[int] = []
         self.ends: list[int] = []
         known = sorted([span for span in spans if span[1] > span[0]])
-        if known:
-            starts = [start for start, _ in known]
-            latest = list(accumulate([end for _, end in known], max))
-            apart = [
-                index
-                for index, (start, before) in enumerate(zip(islice(starts, 1, None), latest, strict=False), 1)
-                if start > before
-            ]
-            self.starts = [starts[0], *map(starts.__getitem__, apart)]
-            self.ends = [*(latest[index - 1] for index in apart), latest[-1]]
+        if not known:
+            return
+        begin, last = known[0]
+        for start, end in known:
+            if start > last:
+                self.starts.append(begin)
+                self.ends.append(last)
+                begin, last = start, end
+            elif end > last:
+                last = end
+        self.starts.append(begin)
+        self.ends.append(last)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.starts, self.ends, strict=True)
