@@ -7,6 +7,8 @@ from warplint.static.facts import Facts, Role
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.class_roles import HOST_ROLES
+from warplint.static.tables.words import words
+from warplint.static.tree import last_name
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._roles import QUIET_ROLES
@@ -19,6 +21,10 @@ COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
 """What makes a tensor of an element that is on the host."""
 COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
+TESTS = r"(?m)^\s*(?:import|from)\s+(?:pytest|unittest)\b|^\s*def test_"
+"""How a file shows that it tests something: it runs now and then, on tiny input."""
+OF_MODULES = words("buffers modules named_buffers named_modules named_parameters parameters state_dict")
+"""Methods by which a loop goes over what a model is made of."""
 MAX_NAMES = 3
 """Names that are followed from what is read to the loop it comes from."""
 
@@ -37,7 +43,8 @@ class ReadElementByElement(Rule):
 
     - in code that runs every step, of which WL201 speaks, and in code that runs once;
     - for tensors that were copied to the CPU before the loop, or built there, and for NumPy arrays;
-    - in data sets, transforms, processors and set-up;
+    - in data sets, transforms, processors, set-up and tests;
+    - for parameters and buffers of a model, unless gradients are read: that is done now and then, to look;
     - where the loop's round reads something that is not one of what it goes over.
 
     ## Fix safety
@@ -177,6 +184,35 @@ def shared(results: dict, device: torch.device):
 """,
         ),
         Example(
+            "A look at all parameters of a model.",
+            """\
+import torch
+
+
+def sums(model: torch.nn.Module):
+    return {name: value.data.sum().item() for name, value in model.named_parameters()}
+
+
+def broken(model: torch.nn.Module):
+    for name, value in model.state_dict().items():
+        if torch.isnan(value).any():
+            return name
+""",
+        ),
+        Example(
+            "A test, on tiny input.",
+            """import unittest
+
+import torch
+
+
+class TestScores(unittest.TestCase):
+    def compare(self, scores: torch.Tensor, expected: torch.Tensor):
+        for row in range(len(scores)):
+            assert scores[row].sum() == expected[row].sum()
+""",
+        ),
+        Example(
             "Drop rates of a model that is set up.",
             """\
 import torch
@@ -196,7 +232,7 @@ def build_stages(depth, rates: torch.Tensor):
         read = _read(node) if loops else None
         if read is None or not _may_be_on_the_gpu(facts.value(read)):
             return None
-        if not any(_is_element(read, loop, node, facts) for loop in loops):
+        if not any(_is_element(read, loop, node, facts) for loop in loops) or facts.mentions(TESTS):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
         confidence = Confidence.LIKELY if proven else Confidence.POSSIBLE
@@ -249,15 +285,23 @@ def _is_element(read: ast.expr, loop: Loop, node: ast.expr, facts: Facts) -> boo
     takes_rows = (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist"
     )
+    parts = list(_parts(read, targets, facts))
+    if _goes_over_model(loop) and not any("grad" in last_name(part) for part in parts):
+        return False
     return any(
-        _is_at(part, targets, facts) or (not takes_rows and _is_one(part, targets, facts))
-        for part in _parts(read, targets, facts)
+        _is_at(part, targets, facts) or (not takes_rows and _is_one(part, targets, facts)) for part in parts
     )
 
 
 def _steps(loop: Loop) -> bool:
     """Whether a loop trains, collects or runs for epochs: what it goes over are no elements."""
     return any(isinstance(part, ast.Attribute) and part.attr in STEPS for part in ast.walk(loop))
+
+
+def _goes_over_model(loop: ast.For | ast.AsyncFor | ast.comprehension) -> bool:
+    """Whether a loop goes over the parameters, buffers or modules of a model."""
+    called = {part.attr for part in ast.walk(loop.iter) if isinstance(part, ast.Attribute)}
+    return bool(called & OF_MODULES)
 
 
 def _is_made_of(names: set[str], made: ast.AST | None, facts: Facts) -> bool:
