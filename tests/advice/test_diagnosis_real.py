@@ -88,6 +88,48 @@ def test_the_command_says_so_in_words_and_in_json(tmp_path: Path, capsys: pytest
     assert document["class"] == "data" and "waits 24.1 of its 59.3 ms" in document["sentence"]
 
 
-def test_what_is_no_capture_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.startswith("warplint: error: ")
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize("how", ["cut", "missing"])
+def test_lost_records_are_said_to_be_lost(
+    how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As a killed program leaves them: the trace of the window half written, or not at all.
+    folder = captured("h200-unet3d", tmp_path)
+    (trace,) = folder.glob("*.trace.json")
+    trace.unlink() if how == "missing" else cut(trace)
+    assert main(["diagnose", str(folder), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["class"], document["phases"]) == ("none", [])
+    assert document["sentence"].startswith("Nothing can be said of the step: ")
+    assert "GPU records" in document["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("nothing", "no run.json"),
+        ("another program's", "not written by Warplint"),
+        ("half a file", "cannot be read"),
+        ("no process", "no captured process"),
+        ("a trace", "`warplint import`"),
+    ],
+)
+def test_what_is_no_capture_is_refused(
+    made: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = captured("h200-unet3d", tmp_path) if made == "no process" else tmp_path
+    if made == "another program's":
+        (folder / "run.json").write_text('{"hello": 1}')
+    elif made == "half a file":
+        (folder / "run.json").write_text("{")
+    elif made == "no process":
+        for path in folder.glob("rank*"):
+            path.unlink()
+    elif made == "a trace":
+        folder = TRACES / "kineto" / "resnet50_no_workers.json.gz"
+    assert main(["diagnose", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("warplint: error: ") and said in error

@@ -30,6 +30,10 @@ classes:
   contention     work that shares the GPU
   none           nothing that a figure speaks for
 
+exit codes:
+  0  a verdict was printed, none among them
+  2  there is no such capture, or it cannot be read
+
 examples:
   warplint diagnose
   warplint diagnose .warplint/20260101T120000Z-train --format json
@@ -53,6 +57,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.capture is not None and args.capture.is_file():
+        return _refuse(
+            f"{args.capture} is a file, and a capture is a folder; `warplint import` makes one of a trace"
+        )
     root = find_root(args.capture or Path())
     folder = args.capture or next(iter(captures(root)), None)
     if folder is None:

@@ -13,6 +13,9 @@ from warplint.profile.model import IdleCause, Profile
 from warplint.report.figures import milliseconds, share
 from warplint.source.records import dataclass
 
+LOST = "GPU records"
+"""In the notes of a profile that lacks them: the program was killed, or its trace was."""
+
 QUEUED = (
     "{share} passes while the next work has been launched and not begun: the GPU's own time between pieces "
     "of work, or a wait for another stream or GPU."
@@ -83,6 +86,9 @@ def diagnose(profile: Profile) -> Diagnosis:
 
 def _no_ground(steps: CapturedSteps) -> str:
     """Why nothing can be said; empty where something can."""
+    lost = next((note for note in steps.profile.notes if LOST in note), None)
+    if not steps.totals.on_gpu and lost is not None:
+        return f"Nothing can be said of the step: {lost}."
     if not steps.totals.on_gpu:
         return "No GPU work was captured: this says nothing of what a GPU would wait for."
     if steps.program_us <= 0.0:
