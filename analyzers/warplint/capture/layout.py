@@ -69,7 +69,8 @@ class Record(enum.IntEnum):
     ``step`` is the last that had ended."""
     WINDOW_CLOSE = 7
     """JSON ``{"window", "t_ns", "synced_ns", "step", "reason", "trace": file name or null, "main_thread",
-    "price": {...}, "markers": [...], "clock": [...], "threads": [...]}``: see ``docs/capture-format.md``."""
+    "lead_in", "counts_ns", "price": {...}, "markers": [...], "clock": [...], "threads": [...]}``: see
+    ``docs/capture-format.md``."""
     SAMPLES = 8
     """JSON list of device samples, each with ``t_ns`` and ``source``."""
     NOTE = 9

@@ -20,6 +20,7 @@ from warplint.capture.graphs import Graphs
 from warplint.capture.graphs_followed import Follower
 from warplint.capture.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.layout import Record, raw_name
+from warplint.capture.lead_in import usual_step_ns
 from warplint.capture.process import Rank, describe, script_folder
 from warplint.capture.progress import Progress
 from warplint.capture.recorder import INFO, WARNING, Recorder
@@ -166,7 +167,7 @@ class Session:
                 self._open_window(reason)
             elif not self._means_to_train():
                 self._progress.waiting(self._times.count, t_ns)
-        elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended():
+        elif self._state is State.ACTIVE and self._window is not None and self._window.step_ended(t_ns):
             self._close_window("its steps were made", t_ns)
         if t_ns - self._looked_ns > LOOK_EVERY_NS:
             self._looked_ns = t_ns
@@ -223,8 +224,9 @@ class Session:
         self._write_steps()
         self._progress.capturing(self._steps_wanted)
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
+        usual_ns = usual_step_ns(self._times.recent)
         # The window's timeline needs a tool id too.
-        out_of_sight(lambda: window.open(self._times.count, self._kind, reason), leaving=1)
+        out_of_sight(lambda: window.open(self._times.count, self._kind, reason, usual_ns), leaving=1)
         window.follow_layers(self._module_clock.tool)
         self._graphs.window_opened()
         before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)

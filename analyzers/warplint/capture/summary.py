@@ -118,9 +118,15 @@ def _sentences(process: ProcessSummary) -> list[str]:
 
 
 def _window(opened: dict[str, Any], closed: dict[str, Any]) -> str:
-    first, last = opened["step"] + 1 + LEAD_IN_STEPS, closed["step"]
+    short = closed["lead_in"] - LEAD_IN_STEPS
+    first, last = opened["step"] + 1 + LEAD_IN_STEPS + max(0, short), closed["step"]
     steps = f"steps {first} to {last}" if last >= first else "no whole step"
-    return f"captured {steps} ({opened['reason']}; closed because {closed['reason']})"
+    left_out = (
+        f"; {short} shorter ones do not count, which began with data that was loaded while it opened"
+        if short > 0
+        else ""
+    )
+    return f"captured {steps} ({opened['reason']}; closed because {closed['reason']}{left_out})"
 
 
 def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:
@@ -128,28 +134,28 @@ def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, An
     times = {
         "before": _median_ms(process, first - STEPS_BESIDE, first),
         # The first step of a window begins when the window is open, the first after it when it is written.
-        "inside": _median_ms(process, first + 1, last),
+        "inside": _median_ms(process, first + max(1, closed["lead_in"]), last),
         "after": _median_ms(process, last + 1, last + 1 + STEPS_BESIDE),
     }
     price = closed["price"]
     seconds = [f"{part} {price[f'{part}_s']:.2f} s" for part in ("start", "stop", "write")]
-    extra_s = _extra_s(process, opened, last, times["before"])
+    extra_s = _extra_s(process, closed, times["before"])
     if extra_s is not None:
         seconds.insert(1, f"inside {extra_s:.2f} s extra")
     known = [f"{place} {ms:.1f} ms" for place, ms in times.items() if ms is not None]
     return f"price: {', '.join(seconds)}" + (f"; median step {', '.join(known)}" if known else "")
 
 
-def _extra_s(
-    process: ProcessSummary, opened: dict[str, Any], last: int, before_ms: float | None
-) -> float | None:
+def _extra_s(process: ProcessSummary, closed: dict[str, Any], before_ms: float | None) -> float | None:
     """How much longer the steps inside took than as many median steps before; None where that is unknown."""
-    inside = [step for step in process.step_ends_ns if opened["step"] < step <= last]
+    counts_ns = closed["counts_ns"]
+    inside = [
+        t_ns for step, t_ns in process.step_ends_ns.items() if step <= closed["step"] and t_ns >= counts_ns
+    ]
     if before_ms is None or not inside:
         return None
-    spent_ns = process.step_ends_ns[max(inside)] - opened["t_ns"]
     # A window makes no program faster: less than nothing is the steps' own scatter.
-    return float(max(0.0, spent_ns / 1e9 - len(inside) * before_ms / 1e3))
+    return float(max(0.0, (max(inside) - counts_ns) / 1e9 - len(inside) * before_ms / 1e3))
 
 
 def _median_ms(process: ProcessSummary, first: int, last: int) -> float | None:

@@ -19,11 +19,12 @@ from warplint.capture.hot_lines import FAST_NS, FAST_TRACED_NS, HotLines
 from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
 from warplint.capture.layers import LayerCalls
 from warplint.capture.layout import MANIFEST, Record, trace_name
+from warplint.capture.lead_in import LeadIn
 from warplint.capture.nvml import Nvml, NvmlUnavailable
 from warplint.capture.price import Price
 from warplint.capture.process import Rank, describe
 from warplint.capture.recorder import INFO, WARNING, Recorder
-from warplint.capture.settings import LEAD_IN_STEPS, Settings
+from warplint.capture.settings import Settings
 from warplint.capture.sources import Sources
 from warplint.capture.steps import StepKind, module_call
 from warplint.capture.timeline import Method, Timeline, Unavailable
@@ -72,9 +73,11 @@ class Window:
         self._asked = False
         traced = native_method() is Method.SETTRACE
         self._hot = HotLines(fast_ns=FAST_TRACED_NS if traced else FAST_NS, met=self._buffers.codes)
-        self.steps_left = steps + LEAD_IN_STEPS
+        self._lead_in = LeadIn(0, 0.0)
+        self._steps = steps
 
-    def open(self, step: int, kind: StepKind, reason: str) -> None:
+    def open(self, step: int, kind: StepKind, reason: str, usual_ns: float) -> None:
+        """``usual_ns`` is what a step takes; 0 where that is not known."""
         started_ns = perf_counter_ns()
         self._thread, self._native_thread = threading.get_ident(), threading.get_native_id()
         recorder = self._around.recorder
@@ -98,6 +101,7 @@ class Window:
             },
         )
         self._opened_ns = opened_ns
+        self._lead_in = LeadIn(opened_ns, usual_ns)
         self._deadline_ns = opened_ns + int(self._around.settings.seconds * 1e9)
         self._background.start()
 
@@ -121,9 +125,14 @@ class Window:
     def leave_layers(self) -> None:
         self._layers.stop()
 
-    def step_ended(self) -> bool:
+    @property
+    def steps_left(self) -> int:
+        """Whole steps that are still wanted."""
+        return self._steps - self._lead_in.counted
+
+    def step_ended(self, t_ns: int) -> bool:
         """Mark a step's end; True when it was the last one wanted."""
-        self.steps_left -= 1
+        self._lead_in.step_ended(t_ns)
         self._check_timeline()
         if self.steps_left <= 0:
             return True
@@ -159,6 +168,8 @@ class Window:
                 "reason": reason,
                 "trace": trace_file,
                 "main_thread": self._native_thread,
+                "lead_in": self._lead_in.steps,
+                "counts_ns": self._lead_in.counts_ns,
                 "markers": trace.markers if trace else [],
                 "clock": trace.clock if trace else [],
                 "threads": list(trace.threads.items()) if trace else [],

@@ -75,6 +75,7 @@ class RawWindow:
 
     number: int
     open_ns: int
+    """When everything was on, or later: when the last step began that was too short to count."""
     step: int = 0
     """The last that had ended."""
     step_kind: str = ""
@@ -208,6 +209,7 @@ class _Assembly:
         for window in self._process.windows:
             if window.number == int(value["window"]) and window.close is None:
                 window.close = WindowClose.of_json(value)
+                window.open_ns = max(window.open_ns, int(value.get("counts_ns") or 0))
 
     def _add_graph(self, value: dict[str, Any]) -> None:
         windows = self._process.windows
