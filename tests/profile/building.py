@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracefile import parse_trace
+
 from warplint.capture.layout import RawWriter, Record, RunManifest, raw_name, trace_name
 from warplint.profile.trace import Trace
-from warplint.profile.trace_file import parse_trace
 from warplint.source.text import SourceText
 
 MAIN = 100

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tracefile import parse_trace
 
 from warplint.__main__ import main
 from warplint.profile import trace_events
 from warplint.profile.imported import by_rank, import_traces
 from warplint.profile.model import Profile
 from warplint.profile.trace import Trace, TraceError
-from warplint.profile.trace_file import parse_trace, read_partial_trace, read_trace
+from warplint.profile.trace_file import read_partial_trace, read_trace
 
 EVENT_SYNC = Path(__file__).parents[1] / "data" / "traces" / "hta" / "event_sync.json.gz"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from building import AUTOGRAD, MAIN, TRACE_ORIGIN_US, TraceBuilder
+from tracefile import parse_trace
 
 from warplint.profile.trace import NONE, TraceError, WorkKind
-from warplint.profile.trace_file import parse_trace, read_trace
+from warplint.profile.trace_file import read_trace
 
 
 def test_operators_keep_sequence_and_forward_thread() -> None:

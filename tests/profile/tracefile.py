@@ -1,12 +1,16 @@
-"""Counts what a trace file holds, by itself: the truth that imports are checked against."""
+"""Writes trace files, and counts what one holds, by itself: the truth that imports are checked against."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from warplint.profile.trace import Trace
+from warplint.profile.trace_file import read_trace
 
 KERNELS, COPIES = ("kernel", "Kernel"), ("gpu_memcpy", "Memcpy")
 
@@ -20,6 +24,14 @@ class Count:
     copies: int
     copy_bytes: int
     steps: int
+
+
+def parse_trace(text: str) -> Trace:
+    """Read a trace file that holds this."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trace.json")
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        return read_trace(path)
 
 
 def events_of(path: Path) -> list[dict[str, Any]]:

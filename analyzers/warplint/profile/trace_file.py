@@ -36,11 +36,6 @@ def read_header(path: Path) -> dict[str, Any]:
         return {}
 
 
-def parse_trace(text: str) -> Trace:
-    """Parse a trace's text. Raises TraceError as ``read_trace`` does."""
-    return _whole(_read(TraceStream(iter([text.encode("utf-8", "replace")]))))
-
-
 def line_of(path: Path, offset: int) -> int:
     """The line, from 1, of a byte of the unpacked text. Raises TraceError."""
     line, left = 1, offset
