@@ -14,7 +14,7 @@ _MOVING = re.compile(
     r"index_(?:select|put|elementwise)|gather|scatter|dropout",
 )
 """Kernels that read and write each number once or twice, and hardly compute."""
-_FUSED = re.compile(r"^triton_|FusedOptimizer")
+_FUSED = re.compile(r"^triton_|FusedOptimizer|Fused\w*MathFunctor")
 """Results of fusing: of torch.compile, and optimizers with ``fused=True``."""
 
 
