@@ -50,6 +50,13 @@ tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one
 	.venv-3.11/bin/python -m pytest $(PARALLEL) $(ON_ONE_PYTHON:%=--ignore tests/%)
 	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
 
+# Every Python that is supported, each with the torch of requirements/dev.txt.
+test-all: suites-3.10 suites-3.11 suites-3.12 suites-3.13 ## The Python suites on each Python, 3.10 to 3.13
+
+suites-%:
+	@python=$$(.ci/find-python $* "$(WARPLINT_PY$(subst .,,$*))") && .ci/environment .venv-$* "$$python" -- $(DEVELOP)
+	.venv-$*/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
+
 e2e: environment-3.12 ## The language server in a real editor
 	@.ci/neovim
 	.venv-3.12/bin/python -m pytest tests/e2e
@@ -87,9 +94,9 @@ environment-3.12:
 	@python=$$(.ci/find-python 3.12+ "$$WARPLINT_PY312") && .ci/environment .venv-3.12 "$$python" -- $(DEVELOP)
 
 clean: ## Remove environments and caches
-	rm -rf .venv .venv-3.11 .venv-3.12 .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-3.1? .mypy_cache .pytest_cache .ruff_cache build dist
 	rm -rf .node node_modules vscode-extension/dist vscode-extension/out vscode-extension/e2e/node_modules \
 		vscode-extension/e2e/floor/node_modules
 
-.PHONY: help demo test format-check format lint rule-pages types wheel tests e2e extension vsix packaging vscode vscode-host node \
+.PHONY: help demo test test-all format-check format lint rule-pages types wheel tests e2e extension vsix packaging vscode vscode-host node \
 	environment-3.11 environment-3.12 clean
