@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from itertools import islice, takewhile
+from typing import TypeVar
 
 from warplint.static import roles
 from warplint.static.blocks import Block, BlockKind, CallSite, FunctionOutline, LoopCalls
@@ -31,6 +32,10 @@ class LoopKind(enum.Enum):
 
 STEP_LOOPS = frozenset({LoopKind.TRAINING, LoopKind.BATCHES, LoopKind.DECODING, LoopKind.INFERENCE})
 """Loops one round of which is a step, a batch or a token."""
+
+
+Part = TypeVar("Part", Block, FunctionOutline)
+Answer = TypeVar("Answer", bool, LoopKind)
 
 
 class Loops:
@@ -61,31 +66,58 @@ class Loops:
         }
 
     def kind(self, loop: Block) -> LoopKind:
-        kind = self._kinds.get(loop)
-        if kind is None:
-            self._kinds[loop] = LoopKind.PLAIN
-            self._asked.add(loop)
-            kind = self._kinds[loop] = self._find(loop)
-            self._asked.remove(loop)
-        elif loop in self._asked:
-            self.is_circular = True
-        return kind
+        return self._followed(loop, self._kinds, LoopKind.PLAIN, self._find)
 
     def is_training_step(self, function: FunctionOutline) -> bool:
         """Whether one run of a function is one training step: it runs backward outside its own loops."""
-        known = self._steps.get(function)
-        if known is None:
-            self._steps[function] = False
-            self._asked.add(function)
-            known = self._steps[function] = any(
-                _around(site.block) is None and self._marks_step(site) for site in function.calls
-            )
-            self._asked.remove(function)
-        elif function in self._asked:
-            self.is_circular = True
-        return known
+        return self._followed(function, self._steps, False, self._runs_step)
 
-    def _find(self, loop: Block) -> LoopKind:
+    def _followed(
+        self,
+        part: Part,
+        known: dict[Part, Answer],
+        meanwhile: Answer,
+        find: Callable[[Part], Generator[Part, Answer | None, Answer]],
+    ) -> Answer:
+        """What ``find`` says of a part: it yields the parts that it asks about, and is handed the answers.
+
+        It is run without recursion, since programs call deeper than Python's stack. ``meanwhile`` is said of
+        what is being asked about.
+        """
+        asking: list[tuple[Part, Generator[Part, Answer | None, Answer]]] = []
+        while True:
+            answer = known.get(part)
+            if answer is None:
+                known[part] = meanwhile
+                self._asked.add(part)
+                asking.append((part, find(part)))
+            elif part in self._asked:
+                self.is_circular = True
+            while asking:
+                try:
+                    part = asking[-1][1].send(answer)
+                    break
+                except StopIteration as found:
+                    done, _ = asking.pop()
+                    self._asked.remove(done)
+                    answer = known[done] = found.value
+            else:
+                assert answer is not None, "what is no longer asked about has been answered"
+                return answer
+
+    def _runs_step(self, function: FunctionOutline) -> Generator[FunctionOutline, bool | None, bool]:
+        for site in function.calls:
+            if _around(site.block) is not None:
+                continue
+            is_step = _is_step(site)
+            if is_step:
+                return True
+            for target in self._called(site) if is_step is None else ():
+                if (yield target):
+                    return True
+        return False
+
+    def _find(self, loop: Block) -> Generator[Block, LoopKind | None, LoopKind]:
         function = loop.function
         calls = self._calls(loop)
         if any(map(self._marks_step, calls.direct)):
@@ -95,11 +127,13 @@ class Loops:
         loops = function.loops if function else self._top_loops
         first = loops.index(loop) + 1
         # The loops inside one follow it.
-        inner = takewhile(lambda other: _is_inside(other, loop), islice(loops, first, None))
-        if any(self.kind(other) is not LoopKind.PLAIN for other in inner):
-            return LoopKind.EPOCH
-        if any(self._trains(target) for site in calls.inside for target in self._called(site)):
-            return LoopKind.EPOCH
+        for other in takewhile(lambda other: _is_inside(other, loop), islice(loops, first, None)):
+            if (yield other) is not LoopKind.PLAIN:
+                return LoopKind.EPOCH
+        for target in (target for site in calls.inside for target in self._called(site)):
+            for other in target.loops:
+                if (yield other) in {LoopKind.TRAINING, LoopKind.BATCHES}:
+                    return LoopKind.EPOCH
         return self._by_model(function, calls.direct)
 
     def _calls(self, loop: Block) -> LoopCalls:
@@ -139,21 +173,24 @@ class Loops:
 
     def _marks_step(self, site: CallSite) -> bool:
         """Whether a call runs the backward pass or the optimizer, itself or in a function that is a step."""
-        if site.handed_over:
-            return False
-        if site.name in frequency.BACKWARD:
-            return site.base not in {"self", "super"} or site.name == "manual_backward"
-        if site.name == "step" and isinstance(site.node.func, ast.Attribute):
-            return frequency.OPTIMIZER.fullmatch(last_name(site.node.func.value)) is not None
-        return any(map(self.is_training_step, self._called(site)))
+        is_step = _is_step(site)
+        return any(map(self.is_training_step, self._called(site))) if is_step is None else is_step
 
     def _called(self, site: CallSite) -> list[FunctionOutline]:
         if site.handed_over:
             return []
         return [target for target in self._index.targets(site) if target is not site.block.function]
 
-    def _trains(self, function: FunctionOutline) -> bool:
-        return any(self.kind(loop) in {LoopKind.TRAINING, LoopKind.BATCHES} for loop in function.loops)
+
+def _is_step(site: CallSite) -> bool | None:
+    """Whether a call itself runs the backward pass or the optimizer; None where what it calls decides."""
+    if site.handed_over:
+        return False
+    if site.name in frequency.BACKWARD:
+        return site.base not in {"self", "super"} or site.name == "manual_backward"
+    if site.name == "step" and isinstance(site.node.func, ast.Attribute):
+        return frequency.OPTIMIZER.fullmatch(last_name(site.node.func.value)) is not None
+    return None
 
 
 def _around(block: Block | None) -> Block | None:
