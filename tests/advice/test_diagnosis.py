@@ -81,6 +81,7 @@ def test_a_busy_gpu_is_not_accused(capture: CaptureBuilder, tmp_path: Path) -> N
     assert "for the host to launch, is 4.0%" in verdict.sentence
     looked_at = {name for name in figures(verdict) if name.removesuffix("_share") in set(Bottleneck)}
     assert looked_at == {f"{each.value}_share" for each in Bottleneck if each is not Bottleneck.NONE}
+    assert figures(verdict)["traffic_share"] == 0
 
 
 def test_without_a_gpu_nothing_is_said_of_one(capture: CaptureBuilder, tmp_path: Path) -> None:

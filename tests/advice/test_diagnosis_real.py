@@ -72,6 +72,12 @@ def test_shares_are_parts_of_the_step(name: str, tmp_path: Path) -> None:
         assert 0 <= verdict.share <= 1.001, verdict
         assert (verdict.share > 0) == bool(verdict.file) == (verdict.bottleneck.value != "none")
     assert sum(verdict.share for _, verdict in diagnosis.phases) <= 1.001
+    figures = {figure.name: figure.value for figure in diagnosis.run.evidence}
+    waits = ("data", "sync", "launch", "bandwidth", "allocator", "communication")
+    # Waits do not overlap, and slow work is work: each a part of the time in which the GPU ran something.
+    assert sum(float(figures.get(f"{each}_share", 0.0)) for each in waits) <= 1.001
+    for each in ("compute", "traffic", "contention"):
+        assert float(figures.get(f"{each}_share", 0.0)) <= float(figures.get("gpu_busy_share", 0.0)) + 0.001
 
 
 def test_the_command_says_so_in_words_and_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ QUEUED = (
 )
 """Of the step, between pieces of work, with nothing on the GPU."""
 
+TRAFFIC = "traffic"
 TEXT_WIDTH = 48
 """Of a line's text: enough to know it by."""
 
@@ -42,6 +43,8 @@ SUBJECTS: Mapping[Phase, str] = {
     Phase.OPTIMIZER: "The optimizer",
 }
 """Who waits, in a phase's verdict."""
+GPU = "The GPU"
+"""Who waits while data are loaded, and does nothing else meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +149,10 @@ def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Cl
     claim = _strongest(steps, claims, us)
     figures = (Figure("phase_us", us / steps.steps), Figure("phase_share", steps.share(us)))
     if claim is not None:
-        return _verdict(steps, claim, SUBJECTS[phase] if phase is not Phase.DATA else "The GPU", us, figures)
+        return _verdict(steps, claim, SUBJECTS[phase] if phase is not Phase.DATA else GPU, us, figures)
     own = f"{milliseconds(us / steps.steps)} ms ({share(steps.share(us))} of {_whole(steps)})"
-    works = 2 * steps.phase_busy_us[phase] >= us
-    found = (
-        "and nothing stands out in it" if works else "mostly idle, and why is not known for enough of that"
-    )
+    idles = 2 * steps.phase_busy_us[phase] < us and steps.share(us) >= THRESHOLDS.unknown
+    found = "mostly idle, and nothing in it is known to be why" if idles else "and nothing stands out in it"
     sentence = f"{SUBJECTS[phase]} takes {own}, {found}."
     return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
 
@@ -162,7 +163,8 @@ def _verdict(
     cause, charges = claim.charges[0]
     said = cause.say(steps, charges)
     file, line = said.place or dearest(charges)
-    amount = f"{_amount(steps, claim.us, whole_us)} ({_part(steps, claim.us, whole_us)})"
+    spent = f"{milliseconds(claim.us / steps.steps)} ms" if who == GPU else _amount(steps, claim.us, whole_us)
+    amount = f"{spent} ({_part(steps, claim.us, whole_us)})"
     what = said.what.replace("{place}", _named(steps, file, line))
     sentence = f"{who} waits {amount} for {what}." if claim.is_wait else f"{who} spends {amount} on {what}."
     return Verdict(
@@ -234,15 +236,15 @@ def _figures(steps: CapturedSteps) -> tuple[Figure, ...]:
 
 
 def _looked_at(steps: CapturedSteps, claims: Sequence[Claim]) -> tuple[Figure, ...]:
-    """The share of each class that claimed anything, for verdicts that name none."""
-    shares: dict[Bottleneck, float] = {}
-    for claim in claims:
-        shares[claim.bottleneck] = shares.get(claim.bottleneck, 0.0) + steps.share(claim.us)
-    return tuple(
-        Figure(f"{bottleneck.value}_share", shares.get(bottleneck, 0.0))
-        for bottleneck in Bottleneck
-        if bottleneck is not Bottleneck.NONE
-    )
+    """The share of each class. Memory traffic is work, and stands apart from copies that are waited for."""
+    shares = {_looked_for(claim): steps.share(claim.us) for claim in claims}
+    classes = [each.value for each in Bottleneck if each is not Bottleneck.NONE]
+    return tuple(Figure(f"{name}_share", shares.get(name, 0.0)) for name in (*classes, TRAFFIC))
+
+
+def _looked_for(claim: Claim) -> str:
+    is_traffic = claim.bottleneck is Bottleneck.BANDWIDTH and not claim.is_wait
+    return TRAFFIC if is_traffic else claim.bottleneck.value
 
 
 def _nothing(steps: CapturedSteps, claims: Sequence[Claim]) -> str:

@@ -13,6 +13,9 @@ from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
 from warplint.profile.model import IdleCause
 from warplint.report.figures import count, milliseconds
 
+FEW_KERNELS = 10
+"""A step: they are fused as far as they go. An optimizer with ``fused=True`` launches one or two."""
+
 
 def _launching(steps: CapturedSteps) -> list[Charge]:
     """Idle time of lines that launch: the operators' own, and Python's between them."""
@@ -48,7 +51,7 @@ def _says_small(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     return Said(
         f"the host to launch: {count(number)} {kernels}{steps.each}, {count(mean_us)} µs long on average, "
         "end before the next is there, most of all at {place}",
-        _remedy(steps, charges, bool(breaks)),
+        _remedy(steps, charges, number, bool(breaks)),
         (
             Figure("kernels", number),
             Figure("kernel_mean_us", mean_us),
@@ -77,8 +80,10 @@ def _kernels(steps: CapturedSteps, charges: Sequence[Charge]) -> tuple[float, fl
     return number / steps.steps, us / number if number else 0.0
 
 
-def _remedy(steps: CapturedSteps, charges: Sequence[Charge], breaks: bool) -> str:
+def _remedy(steps: CapturedSteps, charges: Sequence[Charge], kernels: float, breaks: bool) -> str:
     optimizing = sum(each.us for each in charges if each.phase is Phase.OPTIMIZER)
+    if kernels < FEW_KERNELS:
+        return "Replay the whole step (CUDA graphs), or give each kernel more to do (a larger batch)"
     if 2 * optimizing > sum(each.us for each in charges):
         return "Update all parameters in few kernels: `fused=True` or `foreach=True` in the optimizer"
     if breaks:
