@@ -116,10 +116,48 @@ def test_a_copy_that_no_rule_knows_of_is_found_by_measuring(tmp_path: Path) -> N
     assert "Costs 500 µs of a 10.0 ms step: 2 pageable copies, 2 waits" in found.message
 
 
+def test_the_backward_pass_is_launched_by_autograd_and_not_busy_python(tmp_path: Path) -> None:
+    """Its kernels are charged to other lines: those of the step, of 5 µs, say how long they are."""
+    profile = profile_of(LOOP, [line_cost(7, idle_us={IdleCause.LAUNCH: 9_000, IdleCause.HOST: 6_000})])
+    profile.totals.launches, profile.totals.kernel_us = 1_000, 5_000
+    found = the(measured(tmp_path, LOOP, profile), "WL054")
+    assert "Costs 1.5 ms of a 10.0 ms step: the step's 100 kernels take 5.0 µs each." in found.message
+    profile.totals.kernel_us = 50_000
+    assert outcomes(measured(tmp_path, LOOP, profile)).keys() == {"WL201"}
+
+
+@pytest.mark.parametrize(
+    ("launches", "code", "said"),
+    [
+        (1_200, "WL054", "120 kernels of 2.0 µs each."),
+        (100, "WL058", "the GPU has nothing to do for 300 µs before each of 10 launches."),
+        (0, "WL058", "the GPU has nothing to do meanwhile."),
+    ],
+    ids=["many launches", "few that take long", "none"],
+)
+def test_time_on_the_host_is_launching_where_launches_explain_it(
+    launches: int, code: str, said: str, tmp_path: Path
+) -> None:
+    cost = line_cost(8, launches=launches, gpu_forward_us=2.0 * launches, idle_us={IdleCause.HOST: 30_000})
+    found = the(measured(tmp_path, LOOP, profile_of(LOOP, [cost])), code)
+    assert found.message.startswith(f"Costs 3.0 ms of a 10.0 ms step: {said}")
+
+
+def test_a_copy_is_not_charged_with_the_code_around_it(tmp_path: Path) -> None:
+    """A simulator in Python takes an action from the GPU: 200 µs a step for the copy, 1 ms for the rest."""
+    source = LOOP.replace("optimizer.step()", "env.step(action.cpu().numpy())")
+    idle = {IdleCause.SYNC: 2_000, IdleCause.HOST: 10_000}
+    kernels = [KernelCost("Memcpy DtoH (Device -> Pageable)", 20, 10)]
+    cost = line_cost(8, copies=10, waits=10, idle_us=idle, kernels=kernels)
+    found = measured(tmp_path, source, profile_of(source, [cost]))
+    assert the(found, "WL058").message.startswith("Costs 1.0 ms of a 10.0 ms step")
+    assert "WL052" not in outcomes(found)
+
+
 def test_a_comment_and_the_configuration_silence_what_was_found_by_measuring(tmp_path: Path) -> None:
-    cost = [line_cost(7, idle_us={IdleCause.HOST: 20_000})]
+    cost = [line_cost(8, idle_us={IdleCause.HOST: 20_000})]
     assert "WL058" in outcomes(measured(tmp_path, LOOP, profile_of(LOOP, cost)))
-    silenced = LOOP.replace("loss.backward()", "loss.backward()  # warplint: ignore[WL058]")
+    silenced = LOOP.replace("optimizer.step()", "optimizer.step()  # warplint: ignore[WL058]")
     assert "WL058" not in outcomes(measured(tmp_path, silenced, profile_of(silenced, cost)))
     (tmp_path / "pyproject.toml").write_text("[tool.warplint]\nignore = ['WL05']\n")
     assert "WL058" not in outcomes(measured(tmp_path, LOOP, profile_of(LOOP, cost)))

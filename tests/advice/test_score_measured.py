@@ -135,7 +135,7 @@ def test_half_of_the_time_of_wide_products_is_lost(tmp_path: Path) -> None:
 def test_the_documented_run_gives_the_documented_score(tmp_path: Path) -> None:
     profile = profile_of(
         DOCUMENTED_PROGRAM,
-        [copies(12, 6.0), waits(17, 12.5), line_cost(14, idle_us={IdleCause.HOST: 8_000})],
+        [copies(12, 6.0), waits(17, 12.5), line_cost(15, idle_us={IdleCause.HOST: 8_000})],
     )
     # Five steps of 20 ms.
     profile.totals.steps = 5

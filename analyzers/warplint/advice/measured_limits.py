@@ -33,6 +33,11 @@ twice as fast in 16 bits."""
 MANY_KERNELS = 100
 """Kernels a step of one line from which their number is the fault, at 5 to 10 µs for each launch."""
 
+LAUNCH_US = 50.0
+"""GPU idle for each launch of a line, up to which launching is what takes the host's time. While captured on
+an H200, lines of four public programs that only launch took 15 to 34 µs; optimizers of few parameters 96 and
+111 µs, and attention for which cuDNN plans anew in each step 474 µs (bench/results/public_programs.md)."""
+
 TINY_KERNEL_US = 10.0
 """Mean time of a kernel below which launching it takes as long as running it."""
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from warplint.advice import measured_limits as limits
-from warplint.advice.evidence import EVIDENCE, Evidence, Looked, exposed_us, idle_us, is_pageable
+from warplint.advice.evidence import EVIDENCE, Evidence, Looked, Spent, exposed_us, idle_us, is_pageable
+from warplint.advice.measured_limits import (
+    FEW_KERNELS,
+    LAUNCH_US,
+    LEAST_DATA_SHARE,
+    LEAST_HOST_SHARE,
+    LEAST_LAUNCH_SHARE,
+    LEAST_PRODUCT_SHARE,
+    LEAST_SHARE,
+    MANY_KERNELS,
+    TINY_KERNEL_US,
+)
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.project import measured_codes as codes
 from warplint.project.entries import BuiltIn
 from warplint.report.figures import count, short_duration
+from warplint.source.text import LINE_END
 from warplint.static.signature import Metric
 
 TENSOR_CORES = re.compile(
@@ -19,6 +31,9 @@ TENSOR_CORES = re.compile(
 )
 """In the names of GPUs that have them: Volta and later, but for the GTX 16 series. Source: NVIDIA's list of
 compute capabilities."""
+BACKWARD = re.compile(r"\.backward\(|\bautograd\.grad\(")
+FED_LATE = idle_us(IdleCause.LAUNCH, IdleCause.HOST)
+"""Idle time between the launches of a line: in them, or in what the host does besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +73,19 @@ def wastes(profile: Profile, cost: LineCost) -> Iterator[Waste]:
 
 def _only_waits(looked: Looked) -> Evidence:
     """Waits that are no part of a copy from pageable memory."""
-    evidence = EVIDENCE[Metric.WAIT](looked)
+    evidence = _without_host(EVIDENCE[Metric.WAIT](looked))
     return replace(evidence, shows=evidence.shows and not EVIDENCE[Metric.PAGEABLE_COPY](looked).shows)
+
+
+def _pageable(looked: Looked) -> Evidence:
+    return _without_host(EVIDENCE[Metric.PAGEABLE_COPY](looked))
+
+
+def _without_host(evidence: Evidence) -> Evidence:
+    """Less the time in other code of the line: with no rule that names it, it need not belong to the call."""
+    return replace(
+        evidence, spent=tuple(each for each in evidence.spent if each.kind != IdleCause.HOST.value)
+    )
 
 
 def _exposed(looked: Looked) -> Evidence:
@@ -71,17 +97,57 @@ def _exposed(looked: Looked) -> Evidence:
 
 
 def _tiny(looked: Looked) -> Evidence:
-    kernels = looked.total(lambda cost: cost.launches)
-    busy_us = looked.total(lambda cost: cost.gpu_us)
-    mean_us = busy_us / kernels if kernels else 0.0
-    tiny = kernels >= limits.MANY_KERNELS and mean_us < limits.TINY_KERNEL_US
-    words = (f"{count(kernels)} kernels of {short_duration(mean_us)} each",)
-    return Evidence(tiny, False, looked.spent(idle_us(IdleCause.LAUNCH)), words)
+    """Kernels that are done before the host has launched the next."""
+    spent = looked.spent(FED_LATE)
+    launches, kernels_us, many = looked.total(launched), looked.total(lambda cost: cost.gpu_us), MANY_KERNELS
+    words = "{} kernels of {} each"
+    if starts_backward(looked):
+        # What autograd launches is charged to the lines of the forward pass: the step's stand for it.
+        totals, many, words = looked.profile.totals, FEW_KERNELS, "the step's {} kernels take {} each"
+        launches, kernels_us = totals.launches / looked.steps, totals.kernel_us / looked.steps
+    mean_us = kernels_us / launches if launches else 0.0
+    tiny = launches >= many and mean_us < TINY_KERNEL_US and total_us(spent) <= LAUNCH_US * launches
+    return Evidence(tiny, False, spent, (words.format(count(launches), short_duration(mean_us)),))
+
+
+def _slow_launches(looked: Looked) -> Evidence:
+    """Launches before each of which the host does more than launch."""
+    spent, launches = looked.spent(FED_LATE), looked.total(launched)
+    slow = total_us(spent) > LAUNCH_US * launches > 0 and not starts_backward(looked)
+    each = short_duration(total_us(spent) / launches) if launches else ""
+    words = (f"the GPU has nothing to do for {each} before each of {count(launches)} launches",)
+    return Evidence(slow, False, spent, words)
 
 
 def _host(looked: Looked) -> Evidence:
+    """Code of the host on lines that launch nothing."""
     spent = looked.spent(idle_us(IdleCause.HOST))
-    return Evidence(bool(spent), False, spent, ("the GPU has nothing to do meanwhile",))
+    launches = looked.total(launched) > 0 or starts_backward(looked)
+    return Evidence(bool(spent) and not launches, False, spent, ("the GPU has nothing to do meanwhile",))
+
+
+def launched(cost: LineCost) -> int:
+    return cost.launches
+
+
+def total_us(spent: tuple[Spent, ...]) -> float:
+    return sum(each.us for each in spent)
+
+
+def starts_backward(looked: Looked) -> bool:
+    """Whether autograd launches while the host is on the line."""
+    return any(BACKWARD.search(_text(looked.profile, cost)) for cost in looked.costs)
+
+
+def _text(profile: Profile, cost: LineCost) -> str:
+    source = profile.sources.get(cost.file)
+    lines = _lines(source.text) if source else []
+    return lines[cost.line - 1] if cost.line <= len(lines) else ""
+
+
+@lru_cache(maxsize=64)
+def _lines(text: str) -> list[str]:
+    return LINE_END.split(text)
 
 
 def _float32(looked: Looked) -> Evidence:
@@ -98,15 +164,15 @@ KINDS = (
     Kind(
         codes.WAIT,
         _only_waits,
-        limits.LEAST_SHARE,
+        LEAST_SHARE,
         frozenset({Metric.WAIT, Metric.PAGEABLE_COPY, Metric.ALLOCATION}),
         "The GPU idles while the host waits for it here. Read the value every N steps, or keep it on the "
         "GPU.",
     ),
     Kind(
         codes.PAGEABLE_COPY,
-        EVIDENCE[Metric.PAGEABLE_COPY],
-        limits.LEAST_SHARE,
+        _pageable,
+        LEAST_SHARE,
         frozenset({Metric.PAGEABLE_COPY, Metric.WAIT}),
         "This copies from or to pageable memory. Make the tensor on the GPU, or copy from pinned memory with "
         "`non_blocking=True`.",
@@ -114,14 +180,14 @@ KINDS = (
     Kind(
         codes.EXPOSED_COPY,
         _exposed,
-        limits.LEAST_SHARE,
+        LEAST_SHARE,
         frozenset({Metric.PAGEABLE_COPY, Metric.WAIT}),
         "The GPU computes nothing while this copies. Start the copy earlier, on a stream of its own.",
     ),
     Kind(
         codes.TINY_KERNELS,
         _tiny,
-        limits.LEAST_LAUNCH_SHARE,
+        LEAST_LAUNCH_SHARE,
         frozenset({Metric.KERNELS}),
         "The GPU waits for one tiny kernel after the other. Compute it in one operation, or let "
         "`torch.compile` fuse it.",
@@ -129,7 +195,7 @@ KINDS = (
     Kind(
         codes.DATA_WAIT,
         EVIDENCE[Metric.DATA_IDLE],
-        limits.LEAST_DATA_SHARE,
+        LEAST_DATA_SHARE,
         frozenset({Metric.DATA_IDLE}),
         "The GPU idles while this line loads data. Load in more workers, make this line cheaper, or do it "
         "once ahead.",
@@ -137,7 +203,7 @@ KINDS = (
     Kind(
         codes.ALLOCATION,
         _allocating,
-        limits.LEAST_SHARE,
+        LEAST_SHARE,
         frozenset({Metric.ALLOCATION, Metric.WAIT}),
         "The GPU idles while this line fetches or frees memory. Keep shapes alike from step to step, and "
         "do not empty the cache.",
@@ -145,15 +211,23 @@ KINDS = (
     Kind(
         codes.FLOAT32_PRODUCTS,
         _float32,
-        limits.LEAST_PRODUCT_SHARE,
+        LEAST_PRODUCT_SHARE,
         frozenset({Metric.FLOAT32_PRODUCTS, Metric.WIDE_PRODUCTS}),
         "This leaves the Tensor Cores idle. Use "
         '`torch.set_float32_matmul_precision("high")` or bfloat16 autocast.',
     ),
     Kind(
         codes.HOST_TIME,
+        _slow_launches,
+        LEAST_HOST_SHARE,
+        frozenset({Metric.WAIT, Metric.PAGEABLE_COPY, Metric.KERNELS, Metric.DATA_IDLE}),
+        "The host takes longer for this line than launching does. Keep shapes alike from step to step, since "
+        "libraries plan anew for each, or have `torch.compile` or a CUDA graph do its work.",
+    ),
+    Kind(
+        codes.HOST_TIME,
         _host,
-        limits.LEAST_HOST_SHARE,
+        LEAST_HOST_SHARE,
         frozenset({Metric.WAIT, Metric.PAGEABLE_COPY, Metric.KERNELS, Metric.DATA_IDLE}),
         "The GPU idles while Python is busy on this line. Do it every N steps, on another thread, or on the "
         "GPU.",

@@ -91,9 +91,13 @@ HOST_TIME = _found(
     "WL058",
     "measured-host-time",
     "The GPU has nothing to do while other code of the host runs on this line.",
-    """It is neither loading data, nor launching, nor waiting: Python, NumPy, or a library keeps the step
-waiting.""",
-    """Do it every N steps, on another thread, or on the GPU.""",
+    """It is neither loading data, nor waiting, nor merely launching: Python, NumPy, or a library keeps the
+step waiting. A launch takes the host 5 to 10 µs, and a few times that with the operator around it; where the
+GPU idles longer before each, something else takes the time. Libraries such as cuDNN plan anew for each new
+shape, which takes milliseconds.""",
+    """On a line that launches nothing: do it every N steps, on another thread, or on the GPU. On one that
+launches: keep shapes alike from step to step (pad to a few), or have `torch.compile` or a CUDA graph do the
+line's work.""",
 )
 
 MEASURED = (
