@@ -447,6 +447,38 @@ def test_a_cache_filled_after_an_early_return() -> None:
     assert facts.hotness(node).value == "once"
 
 
+def test_a_flag_that_is_written_into_after_an_early_return() -> None:
+    facts, node = look(
+        "class Net(nn.Module):\n    def forward(self, x):\n        if self.ready:\n"
+        "            return\n"
+        "        self.scale.data.copy_(«here()»)\n        self.ready.data.fill_(1)"
+    )
+    assert facts.hotness(node).value == "once"
+
+
+SHARED = """
+windows = {{}}
+
+class Net(nn.Module):
+    def forward(self, x{also}):
+        n = x.shape[0]
+{before}
+        if n not in windows:
+            windows[n] = «here()»
+        return windows[n]
+"""
+
+
+@pytest.mark.parametrize(
+    ("also", "before", "hotness"),
+    [("", "", "once"), ("", "        windows = {}", "step"), (", windows", "", "step")],
+    ids=["of the module", "of the call", "handed over"],
+)
+def test_a_container_that_is_filled(also: str, before: str, hotness: str) -> None:
+    facts, node = look(SHARED.format(also=also, before=before))
+    assert facts.hotness(node).value == hotness
+
+
 def test_a_guard_does_not_warm_what_is_cold() -> None:
     facts, node = look("if step % 10 == 0:\n    «here()»")
     assert facts.hotness(node).value == "once"

@@ -55,6 +55,14 @@ SCRIPT = {
         "def f(n, device=None):\n    return torch.ones(n, device=device)\nx = «f(3, **more)»",
         "tensor likely",
     ),
+    "a number beside tensors under other keys": (
+        "def f(all, k):\n    s = all[k]\n    s['n'] = 0\n    s['a'].unsqueeze(0)\n    return «s['n']»",
+        "number",
+    ),
+    "a tensor beside a number under another key": (
+        "def f(all, k):\n    s = all[k]\n    s['n'] = 0\n    s['a'].unsqueeze(0)\n    return «s['a']»",
+        "tensor",
+    ),
     "a factory": ("«torch.zeros(3)»", "tensor cpu"),
     "a factory with a literal device": ("«torch.zeros(3, device='cuda:0')»", "tensor gpu"),
     "a factory on the CPU by name": ("«torch.zeros(3, device='cpu')»", "tensor cpu"),
@@ -333,7 +341,7 @@ MODULES = {
         "tensor",
     ),
     "a part of what is handed over as one": (
-        "class Net(nn.Module):\n    def forward(self, pair):\n        one, other = pair\n        return «one»",
+        "class Net(nn.Module):\n    def forward(self, two):\n        one, other = two\n        return «one»",
         "tensor likely",
     ),
     "on a device kept in self": (forward("return «torch.arange(3, device=self.device)»"), "tensor likely"),
@@ -539,7 +547,7 @@ LIKES = {
     "through a name": (forward("y = self.block(x)\nreturn «y»", "self.block = block"), "x"),
     "of two, the first on the accelerator": (forward("return «torch.arange(3) + x»"), "x"),
     "what is handed over as one has no device": (
-        "class Net(nn.Module):\n    def forward(self, pair):\n        one, other = pair\n        return «one»",
+        "class Net(nn.Module):\n    def forward(self, two):\n        one, other = two\n        return «one»",
         "one",
     ),
     "a tensor that is taken apart": (

@@ -280,12 +280,18 @@ class Evaluator(ABC):
             return known.get(index.constant, UNKNOWN)
         if held.kind is Kind.TENSOR:
             return self._indexed(held, node.slice, index)
+        if isinstance(index.constant, str) and self._is_counted(node.value, index.constant):
+            return domain.NUMBER
         if held.kind is Kind.UNKNOWN and index.on_accelerator:
             # Only a tensor can be indexed with a tensor on the accelerator.
             return domain.tensor(index.place, index.like)
         if isinstance(node.slice, ast.Slice) and held.kind is not Kind.LOADER:
             return held
         return domain.element_of(held)
+
+    def _is_counted(self, holder: ast.expr, key: str) -> bool:
+        """Whether a number is kept under a key: ``state["step"] = 0``, though the rest are tensors."""
+        return isinstance(holder, ast.Name) and (holder.id, key) in self._evidence().counted
 
     def _indexed(self, held: Value, index: ast.expr, value: Value) -> Value:
         """A part of a tensor: a number takes one dimension away, a slice none."""

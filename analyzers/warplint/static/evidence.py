@@ -37,7 +37,7 @@ class Evidence:
     ``strong`` are surely tensors, ``weak`` are if what they come from worked on tensors, ``holders`` hold
     tensors under text keys, and ``against`` are used as no tensor is. ``whole`` are moved as one and never
     taken apart, as batches are that are one tensor. ``unpacked`` are taken apart into names, and no tensors
-    by anything else.
+    by anything else. ``counted`` are the names and text keys under which a literal number is put.
     """
 
     strong: frozenset[str]
@@ -46,6 +46,7 @@ class Evidence:
     against: frozenset[str]
     whole: frozenset[str]
     unpacked: frozenset[str]
+    counted: frozenset[tuple[str, str]]
 
 
 def evidence(root: ast.AST) -> Evidence:
@@ -75,6 +76,7 @@ class _Collector:
         self._moved: set[str] = set()
         self._apart: set[str] = set()
         self._unpacked: set[str] = set()
+        self._counted: set[tuple[str, str]] = set()
 
     def result(self) -> Evidence:
         figures = {name for name in self._weak if naming.FIGURE.fullmatch(name)}
@@ -86,6 +88,7 @@ class _Collector:
             frozenset(self._against - strong),
             frozenset((self._moved | strong) - self._apart - self._against),
             frozenset(self._unpacked - strong - self._moved),
+            frozenset(self._counted),
         )
 
     def attribute(self, node: ast.Attribute) -> None:
@@ -135,6 +138,10 @@ class _Collector:
         if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Tuple | ast.List):
             self._apart.add(node.value.id)
             self._unpacked.add(node.value.id)
+        elif isinstance(node.value, ast.Constant) and isinstance(node.value.value, int | float):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                    self._counted.update((target.value.id, key) for key in _text_key(target))
 
     def starred(self, node: ast.Starred) -> None:
         if isinstance(node.value, ast.Name):
@@ -168,8 +175,13 @@ def _first(call: ast.Call) -> list[str]:
     return [call.args[0].id] if call.args and isinstance(call.args[0], ast.Name) else []
 
 
+def _text_key(node: ast.Subscript) -> list[str]:
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return [key] if isinstance(key, str) else []
+
+
 def _has_text_key(node: ast.Subscript) -> bool:
-    return isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    return bool(_text_key(node))
 
 
 def _shows_tensor(attribute: str, holder: str) -> bool:

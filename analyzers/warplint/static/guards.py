@@ -23,8 +23,31 @@ def _find(block: Block) -> Effect:
     by_test = Effect.NONE
     if isinstance(block.node, ast.If):
         by_test = _by_test(block.node, block.kind is BlockKind.TAKEN, _body(block, block.node))
+        if by_test is Effect.NONE and _fills_shared(block):
+            by_test = Effect.ONCE
     is_rare = block.kind is BlockKind.HANDLER or block.leaves == "break" or _leaves_early(block)
     return Effect.SPARSE if by_test is Effect.NONE and is_rare else by_test
+
+
+def _fills_shared(block: Block) -> bool:
+    """Whether a branch fills a container of the module: ``if size not in windows: windows[size] = …``."""
+    branch = block.node
+    if block.function is None or block.kind is not BlockKind.TAKEN or not isinstance(branch, ast.If):
+        return False
+    test = branch.test
+    if not isinstance(test, ast.Compare):
+        return False
+    shared = test.comparators[0]
+    if not isinstance(test.ops[0], ast.NotIn) or not isinstance(shared, ast.Name):
+        return False
+    function = block.function.node
+    own = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
+    for part in ast.walk(function):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            own.add(part.id)
+    return shared.id not in own and any(
+        _fills(node, shared.id) for part in branch.body for node in below(part)
+    )
 
 
 def _leaves_early(block: Block) -> bool:
@@ -123,6 +146,8 @@ def _fills(node: ast.AST, cache: str) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) and dotted(node.value) == cache
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        if node.func.attr in {"copy_", "fill_"}:
+            return dotted(node.func.value) in {cache, f"{cache}.data"}
         return node.func.attr == "register_buffer" and _member(node.func.value, node.args[0]) == cache
     return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, UseKind
@@ -29,7 +30,60 @@ def counts(node: ast.expr, facts: Facts) -> bool:
     function = facts.function(node)
     if function is not None and (function.role in QUIET_ROLES or _SELDOM.fullmatch(function.name)):
         return False
-    return not _is_kept(node, facts)
+    return not (_is_kept(node, facts) or _is_said_of_failure(node, facts))
+
+
+def _is_said_of_failure(node: ast.expr, facts: Facts) -> bool:
+    """Whether it stands in what an assertion says when it fails, which is put together only then."""
+    statement = facts.statement(node)
+    if not isinstance(statement, ast.Assert) or statement.msg is None:
+        return False
+    return any(part is node for part in ast.walk(statement.msg))
+
+
+def is_read_by_test(read: ast.expr, node: ast.expr, facts: Facts) -> bool:
+    """Whether the test of the branch around has just read the same, so that nothing is queued by then."""
+    below: ast.AST = node
+    above = facts.parent(node)
+    while above is not None and not isinstance(above, _APART):
+        if isinstance(above, ast.If) and below is not above.test:
+            names = {part.id for part in ast.walk(read) if isinstance(part, ast.Name)}
+            texts = {ast.unparse(asked) for asked in _asked(above.test, facts)}
+            return ast.unparse(read) in texts and not _binds_before(node, above, names)
+        below, above = above, facts.parent(above)
+    return False
+
+
+_APART = (FunctionNode, ast.Lambda, ast.For, ast.AsyncFor, ast.While)
+"""What runs at another time, or more often, than the test around it."""
+
+
+def _asked(test: ast.expr, facts: Facts) -> Iterator[ast.expr]:
+    """The GPU tensors whose content a test reads."""
+    for part in ast.walk(test):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "item":
+            yield part.func.value
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in CASTS:
+            yield from part.args
+        elif isinstance(part, ast.Compare) and isinstance(part.ops[0], _ORDER):
+            yield from (side for side in (part.left, *part.comparators) if facts.value(side).on_accelerator)
+    if facts.value(test).on_accelerator:
+        yield test
+
+
+_ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def _binds_before(node: ast.expr, branch: ast.If, names: set[str]) -> bool:
+    """Whether a branch has given one of the names another value by then."""
+    return any(
+        isinstance(part, ast.Name)
+        and isinstance(part.ctx, ast.Store)
+        and part.id in names
+        and part.lineno < node.lineno
+        for statement in (*branch.body, *branch.orelse)
+        for part in ast.walk(statement)
+    )
 
 
 def _is_kept(node: ast.expr, facts: Facts) -> bool:

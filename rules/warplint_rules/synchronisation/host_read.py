@@ -11,7 +11,7 @@ from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._text import short
-from warplint_rules.synchronisation._waiting import CASTS, counts, waiting
+from warplint_rules.synchronisation._waiting import CASTS, counts, is_read_by_test, waiting
 
 NUMBER_READS = {"item", "tolist"}
 """Methods that hand a tensor's content to Python."""
@@ -210,6 +210,22 @@ def train(model, loader, optimizer):
     for batch in loader:
         losses.append(step(model, batch, optimizer))
     return losses
+""",
+        ),
+        Example(
+            "Read once by the test; not again in its branch, nor for what an assertion says when it fails.",
+            """\
+import torch
+from torch import nn
+
+
+class Ratio(nn.Module):
+    def forward(self, x, bound):
+        assert x.dim() == 2, f"{x} has no two dimensions"
+        loss = x.mean()
+        if «loss.item()» > 1.0:
+            print(f"out of range: {loss.item()}")
+        return loss
 """,
         ),
     )
@@ -430,7 +446,7 @@ def run_epoch(model, loader, optimizer):
         read = next(
             (operand for operand in _operands(node, facts) if facts.value(operand).on_accelerator), None
         )
-        if read is None or _is_needed(node, facts):
+        if read is None or _is_needed(node, facts) or is_read_by_test(read, node, facts):
             return None
         return waiting(_shown(node, facts), facts.value(read), _message(node, read, facts))
 
