@@ -161,7 +161,7 @@ def setup(model):
         remedy = "use `fused=True`" if last_name(node.func) in FUSED else "leave it out"
         return Verdict(
             node,
-            f"`foreach=False` launches the kernels once a parameter, thousands a step: {remedy}.",
+            f"`foreach=False` launches kernels for each parameter, thousands a step: {remedy}.",
             Confidence.CERTAIN,
             Applicability.UNSAFE,
             "Update all parameters at once",
