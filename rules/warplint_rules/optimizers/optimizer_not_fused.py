@@ -21,6 +21,7 @@ from warplint.static.rule import (
 from warplint.static.tree import below, last_name
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
+from warplint_rules._tests import is_test
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -54,7 +55,8 @@ class OptimizerNotFused(Rule):
 
     - when `fused`, `foreach`, `capturable` or `differentiable` is given, or may be in `**options`;
     - for single tensors and layers, and for what is not known to be a model's parameters;
-    - for other optimizers: of SGD the default is nearly as fast, and many have no fused form.
+    - for other optimizers: of SGD the default is nearly as fast, and many have no fused form;
+    - in tests.
 
     ## Fix safety
 
@@ -126,6 +128,23 @@ def setup(actor, critic, groups, device):
 
     quiet = (
         Example(
+            "A few steps in a test.",
+            """\
+import unittest
+
+import torch
+
+
+class TestTraining(unittest.TestCase):
+    def test_one_step(self):
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)).cuda()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(5):
+            model(torch.rand(2, 4).cuda()).sum().backward()
+            optimizer.step()
+""",
+        ),
+        Example(
             "Chosen already, or perhaps.",
             """\
 import torch
@@ -175,7 +194,7 @@ def fit(model, loader):
         if has_unpacking(node) or any(keyword(node, name) is not None for name in CHOICES):
             return None
         given = node.args[0] if node.args else keyword(node, "params")
-        if given is None or not _are_of_model(given, facts) or _stays_on_cpu(node, facts):
+        if given is None or not _are_of_model(given, facts) or _stays_on_cpu(node, facts) or is_test(facts):
             return None
         return Verdict(
             node,

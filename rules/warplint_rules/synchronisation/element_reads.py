@@ -12,6 +12,7 @@ from warplint.static.tree import last_name
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._roles import QUIET_ROLES
+from warplint_rules._tests import is_test
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import CASTS, STEPS
 
@@ -21,8 +22,6 @@ COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
 """What makes a tensor of an element that is on the host."""
 COLD_ROLES = QUIET_ROLES | {Role.SCRIPT}
-TESTS = r"(?m)^\s*(?:import|from)\s+(?:pytest|unittest)\b|^\s*def test_"
-"""How a file shows that it tests something: it runs now and then, on tiny input."""
 OF_MODULES = words("buffers modules named_buffers named_modules named_parameters parameters state_dict")
 """Methods by which a loop goes over what a model is made of."""
 MAX_NAMES = 3
@@ -232,7 +231,7 @@ def build_stages(depth, rates: torch.Tensor):
         read = _read(node) if loops else None
         if read is None or not _may_be_on_the_gpu(facts.value(read)):
             return None
-        if not any(_is_element(read, loop, node, facts) for loop in loops) or facts.mentions(TESTS):
+        if not any(_is_element(read, loop, node, facts) for loop in loops) or is_test(facts):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
         confidence = Confidence.LIKELY if proven else Confidence.POSSIBLE
