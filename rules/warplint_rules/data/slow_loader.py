@@ -48,7 +48,7 @@ class SlowDataLoader(Rule):
     - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them, and for
       settings given as variables;
     - on loaders of graphs without workers, as their graphs mostly are in memory;
-    - about persistence, where the loader is made anew for every pass;
+    - about persistence, where the loader is made anew for every pass or `persistent_workers` is written out;
     - when neither the names around the loader, nor `shuffle` or a sampler, nor a data set that reads files
       say that it is for training.
 
@@ -269,6 +269,16 @@ batches = DataLoader(pictures, 128, True, None, None, 4, None, True, persistent_
     )
 
     quiet = (
+        Example(
+            "Workers that end with the epoch, as somebody wants them to.",
+            """\
+from torch.utils.data import DataLoader
+
+train_loader = DataLoader(
+    Photos(paths), shuffle=True, num_workers=8, pin_memory=True, persistent_workers=False
+)
+""",
+        ),
         Example(
             "Everything is set.",
             """\
@@ -493,7 +503,9 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
     if source is Source.MEMORY or not _trains(loader, dataset, source, facts):
         return []
     missing = [lack for lack in Lack if not _may_be_on(loader, lack.value)]
-    if Lack.PERSISTENT in missing and _is_made_anew(loader, facts):
+    # Written out, the default is a choice: workers that go on hold their memory, and an old data set.
+    is_chosen = _argument(loader, Lack.PERSISTENT.value) is not None
+    if Lack.PERSISTENT in missing and (is_chosen or _is_made_anew(loader, facts)):
         missing.remove(Lack.PERSISTENT)
     return missing
 
