@@ -61,9 +61,9 @@ class Planted:
 
 
 PLANTED = (
-    Planted("loader", "workers", "data", "workers compute"),
-    Planted("loader", "inline", "data", "no workers seen"),
-    Planted("loader", "storage", "data", "workers wait for storage"),
+    Planted("loader", "workers", "data", "workers compute", "data"),
+    Planted("loader", "inline", "data", "no workers seen", "data"),
+    Planted("loader", "storage", "data", "workers wait for storage", "data"),
     Planted("wait", "item", "sync", "values read back"),
     Planted("wait", "mask", "sync", "values read back"),
     Planted("wait", "synchronize", "sync", "calls that wait"),

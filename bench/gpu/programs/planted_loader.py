@@ -19,7 +19,9 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 KIND, STEPS = sys.argv[1], int(sys.argv[2])
-BATCH, WIDTH = 16, 4096 if DEVICE == "cuda" else 64
+BATCH = 16
+WIDTH, NUMBERS = (4096, 1 << 17) if DEVICE == "cuda" else (64, 1 << 15)
+"""``NUMBERS`` are what a sample holds before it is packed."""
 READ_S = 0.003
 
 
@@ -27,7 +29,7 @@ class Samples(Dataset):
     """A sample is worth a millisecond or two of decoding, or of waiting for its file."""
 
     def __init__(self) -> None:
-        self.blob = zlib.compress(torch.randn(1 << 17).numpy().tobytes(), 1)
+        self.blob = zlib.compress(torch.randn(NUMBERS).numpy().tobytes(), 1)
 
     def __len__(self) -> int:
         return BATCH * (STEPS + CAPTURED)

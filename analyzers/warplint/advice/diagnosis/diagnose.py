@@ -16,6 +16,10 @@ from warplint.source.records import dataclass
 LOST = "GPU records"
 """In the notes of a profile that lacks them: the program was killed, or its trace was."""
 
+ON_CPU = (
+    "So it is on this CPU: where a GPU does the rest of the step, that takes less time, and loading no less."
+)
+
 QUEUED = (
     "{share} passes while the next work has been launched and not begun: the GPU's own time between pieces "
     "of work, or a wait for another stream or GPU."
@@ -72,13 +76,11 @@ class Claim:
 def diagnose(profile: Profile) -> Diagnosis:
     """Deterministic: the same profile, the same sentences."""
     steps = CapturedSteps(profile)
-    refused = _no_ground(steps)
+    charged = [(cause, tuple(cause.find(steps))) for cause in _asked(steps)]
+    refused = _no_ground(steps, charged)
     if refused:
         return Diagnosis(Verdict(Bottleneck.NONE, "", refused, 0.0, "", 0, ()), ())
-    starting = steps.share(steps.start_up_us) >= THRESHOLDS.start_up
-    charged = [(cause, () if starting else tuple(cause.find(steps))) for cause in all_causes()]
-    claims = _claims(charged)
-    run = _run(steps, claims)
+    run = _run(steps, _claims(charged))
     phases = tuple(
         (phase, _of_phase(steps, phase, us, _claims(_in_phase(charged, phase))))
         for phase, us in steps.phase_us.items()
@@ -87,12 +89,20 @@ def diagnose(profile: Profile) -> Diagnosis:
     return Diagnosis(run, phases)
 
 
-def _no_ground(steps: CapturedSteps) -> str:
+def _asked(steps: CapturedSteps) -> Iterator[Cause]:
+    """All causes; none where a program starts, and without a GPU those alone that concern the host."""
+    starting = steps.share(steps.start_up_us) >= THRESHOLDS.start_up
+    for cause in () if starting else all_causes():
+        if steps.totals.on_gpu or cause.bottleneck is Bottleneck.DATA:
+            yield cause
+
+
+def _no_ground(steps: CapturedSteps, charged: Charged) -> str:
     """Why nothing can be said; empty where something can."""
     lost = next((note for note in steps.profile.notes if LOST in note), None)
     if not steps.totals.on_gpu and lost is not None:
         return f"Nothing can be said of the step: {lost}."
-    if not steps.totals.on_gpu:
+    if not steps.totals.on_gpu and _strongest(steps, _claims(charged), steps.program_us) is None:
         return "No GPU work was captured: this says nothing of what a GPU would wait for."
     if steps.program_us <= 0.0:
         return "No step was captured."
@@ -142,7 +152,7 @@ def _run(steps: CapturedSteps, claims: Sequence[Claim]) -> Verdict:
         return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
     us = steps.program_us
     figures = (*figures, *_looked_at(steps, claims))
-    return _verdict(steps, claim, _subject(steps), us, figures, _hidden(steps) + _queued(steps, claim))
+    return _verdict(steps, claim, _subject(steps), us, figures, _remarks(steps, claim))
 
 
 def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Claim]) -> Verdict:
@@ -203,6 +213,10 @@ def _named(steps: CapturedSteps, file: str, line: int) -> str:
     if len(text) > TEXT_WIDTH:
         text = text[: TEXT_WIDTH - 1] + "…"
     return f"{name} `{text}`" if text else name
+
+
+def _remarks(steps: CapturedSteps, claim: Claim) -> str:
+    return _hidden(steps) + _queued(steps, claim) if steps.totals.on_gpu else f" {ON_CPU}"
 
 
 def _hidden(steps: CapturedSteps) -> str:

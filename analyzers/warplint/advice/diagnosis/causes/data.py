@@ -17,6 +17,13 @@ ALL = 0.995
 
 
 def _waits(steps: CapturedSteps) -> list[Charge]:
+    """Idle time of the GPU; without one the host's own wait, whose step is the program's."""
+    if not steps.totals.on_gpu:
+        return [
+            charge(cost.felt_data_us, cost.file, cost.line, Phase.DATA)
+            for cost in steps.lines
+            if cost.felt_data_us > 0.0
+        ]
     return [
         charge(us, each.cost.file, each.cost.line, Phase.DATA)
         for each in steps.waits
