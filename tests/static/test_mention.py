@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warplint.static.mention import mentions
+from warplint.static.mention import Searched
 
 PATTERNS = (
     "",
@@ -54,4 +54,4 @@ TEXTS = (
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_pattern_is_found_where_a_search_finds_it(pattern: str, text: str) -> None:
-    assert mentions(pattern, text) == (re.search(pattern, text) is not None)
+    assert Searched(text).mentions(pattern) == (re.search(pattern, text) is not None)

@@ -18,7 +18,7 @@ from itertools import pairwise
 from warplint.source.diffs import common_end, common_start
 from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
-from warplint.static.mention import mentions
+from warplint.static.mention import Searched
 from warplint.static.outline import Outline
 from warplint.static.tree import parents_of
 
@@ -213,10 +213,14 @@ class Chunk:
         """Each node's parent, within this piece."""
         return parents_of(self.tree)
 
+    @cached_property
+    def _searched(self) -> Searched:
+        return Searched(self.text)
+
     def mentions(self, pattern: str) -> bool:
         """Whether a pattern is found in the text, which is searched once."""
         if pattern not in self._mentioned:
-            self._mentioned[pattern] = mentions(pattern, self.text)
+            self._mentioned[pattern] = self._searched.mentions(pattern)
         return self._mentioned[pattern]
 
     @cached_property

@@ -61,6 +61,7 @@ class Index:
         self.calls: list[CallSite] = [site for outline in outlines for site in outline.calls]
         self._methods: dict[str, list[FunctionOutline]] = {}
         self._nested: dict[tuple[FunctionOutline, str], FunctionOutline] = {}
+        self._lineages: dict[ClassOutline, list[ClassOutline]] = {}
         self._derived: dict[ClassOutline, list[ClassOutline]] = {}
         self._targets: dict[CallSite, list[FunctionOutline]] = {}
         self._register()
@@ -130,13 +131,15 @@ class Index:
 
     def lineage(self, owner: ClassOutline) -> list[ClassOutline]:
         """The class and its bases in this file, nearest first."""
-        found: list[ClassOutline] = []
-        waiting = [owner]
-        while waiting:
-            current = waiting.pop(0)
-            if current not in found:
-                found.append(current)
-                waiting += self.class_roles.bases(current)
+        found = self._lineages.get(owner)
+        if found is None:
+            found = self._lineages[owner] = []
+            waiting = [owner]
+            while waiting:
+                current = waiting.pop(0)
+                if current not in found:
+                    found.append(current)
+                    waiting += self.class_roles.bases(current)
         return found
 
     def owner(self, function: FunctionOutline | None) -> ClassOutline | None:

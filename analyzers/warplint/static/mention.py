@@ -14,24 +14,37 @@ _UNREAD = re.compile(r"\\[xuUN0-9]|\{\d")
 """Characters by number and counted parts: left to Python."""
 
 
-def mentions(pattern: str, text: str) -> bool:
-    """The same as ``re.search(pattern, text) is not None``.
+class Searched:
+    """A text in which patterns are looked for, one after the other."""
 
-    Python tries each alternative at each character. It finds a word at once, and so each alternative is tried
-    only where the longest word in it is found.
-    """
-    if not (pattern.isascii() and text.isascii()) or _UNREAD.search(pattern):
-        return re.search(pattern, text) is not None
-    lowered = text.lower()
-    return any(
-        word in lowered and alternative.search(text) is not None
-        for word, alternative in _alternatives(pattern)
-    )
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lowered = text.lower() if text.isascii() else None
+
+    def mentions(self, pattern: str) -> bool:
+        """The same as ``re.search(pattern, text) is not None``.
+
+        Python tries each alternative at each character. It finds a word at once, and so each alternative is
+        tried only where the longest word in it is found.
+        """
+        text, lowered = self._text, self._lowered
+        alternatives = _alternatives(pattern) if lowered is not None else None
+        if lowered is None or alternatives is None:
+            return re.search(pattern, text) is not None
+        for word, alternative in alternatives:
+            if word in lowered and alternative.search(text) is not None:
+                return True
+        return False
 
 
 @lru_cache(maxsize=256)
-def _alternatives(pattern: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Each alternative of a pattern with the longest word that it cannot do without, in lower case."""
+def _alternatives(pattern: str) -> tuple[tuple[str, re.Pattern[str]], ...] | None:
+    """Each alternative of a pattern with the longest word that it cannot do without, in lower case.
+
+    None where it has something in it that is left to Python.
+    """
+    if not pattern.isascii() or _UNREAD.search(pattern):
+        return None
     flag = ANY_CASE if pattern.startswith(ANY_CASE) else ""
     return tuple(
         (max(_words(parts), key=len, default=""), re.compile(flag + "".join(parts)))

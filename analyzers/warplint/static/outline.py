@@ -84,7 +84,7 @@ class Outline:
             self._expressions([statement.value], block)
 
     def _target(self, target: ast.expr, statement: ast.stmt, block: Block) -> None:
-        if isinstance(target, ast.Name):
+        if type(target) is ast.Name:
             if block.function is None and self._class is None:
                 self.globals.setdefault(target.id, []).append(statement)
             else:
@@ -363,10 +363,10 @@ def pattern_names(pattern: ast.pattern) -> Iterator[str]:
 
 def _added(statement: ast.Assign | ast.AugAssign | ast.AnnAssign) -> ast.expr | None:
     """What a statement adds to what it assigns to."""
-    if isinstance(statement, ast.AugAssign):
+    if type(statement) is ast.AugAssign:
         return statement.value if type(statement.op) is ast.Add else None
     value = statement.value
-    if not isinstance(statement, ast.Assign) or type(value) is not ast.BinOp or type(value.op) is not ast.Add:
+    if type(value) is not ast.BinOp or type(value.op) is not ast.Add or not isinstance(statement, ast.Assign):
         return None
     before, target = value.left, statement.targets[0]
     is_same = type(before) in _ACCUMULATORS and dotted(before) == dotted(target)

@@ -77,13 +77,13 @@ def below(root: ast.AST) -> Iterator[ast.AST]:
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes directly below a node, in the order of its fields."""
-    for field in child_fields(type(node)):
-        value = getattr(node, field, None)
-        if isinstance(value, list):
+    parts = PARTS[type(node)]
+    for value in parts(node) if parts is not None else ():
+        if type(value) is list:
             for item in value:
-                if isinstance(item, ast.AST):
+                if item is not None:
                     yield item
-        elif isinstance(value, ast.AST):
+        elif value is not None:
             yield value
 
 
