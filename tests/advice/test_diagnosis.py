@@ -86,10 +86,21 @@ def test_a_busy_gpu_is_not_accused(capture: CaptureBuilder, tmp_path: Path) -> N
 
 def test_without_a_gpu_nothing_is_said_of_one(capture: CaptureBuilder, tmp_path: Path) -> None:
     capture.trace.header.clear()
-    capture.trace.annotation(LOADING, 0, 900)
+    capture.trace.annotation(LOADING, 0, 90)
     diagnosis = of(capture, tmp_path)
     assert short(diagnosis.run) == ("none", "", 0)
     assert "No GPU work was captured" in diagnosis.run.sentence
+    assert diagnosis.phases == ()
+
+
+def test_without_a_gpu_the_host_waits_for_data_all_the_same(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.header.clear()
+    capture.lines = {MAIN: [(0, 1), (900, 3)]}
+    capture.trace.annotation(LOADING, 0, 900)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("data", "no workers seen", 1)
+    assert diagnosis.run.share == pytest.approx(0.9)
+    assert "So it is on this CPU" in diagnosis.run.sentence
     assert diagnosis.phases == ()
 
 

@@ -1,4 +1,4 @@
-"""Planted programs of bench/gpu run here, on a CPU, whose captures can tell of one class: waiting for data."""
+"""Planted programs of bench/gpu run here, on a CPU: a capture can tell of one class there, data."""
 
 from __future__ import annotations
 
