@@ -26,7 +26,7 @@ def train(model, loader, optimizer):
 COPY_LINE, READ_LINE = 6, 9
 PAGEABLE = "Memcpy HtoD (Pageable -> Device)"
 
-RECORDED = Path(__file__).parent.parent / "profile" / "data" / "h200-unet3d.tar.xz"
+DATA = Path(__file__).parent.parent / "profile" / "data"
 
 
 def line_cost(line: int, **figures: object) -> LineCost:
@@ -173,10 +173,13 @@ def test_a_severity_of_the_projects_own_stays_unless_refuted(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    unpacked = tmp_path_factory.mktemp("h200")
-    with tarfile.open(RECORDED) as archive:
-        archive.extractall(unpacked, filter="data")
-    return join_capture(unpacked / "h200-unet3d")
+    return opened("h200-unet3d", tmp_path_factory.mktemp("h200"))
+
+
+def opened(name: str, folder: Path) -> Profile:
+    with tarfile.open(DATA / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return join_capture(folder / name)
 
 
 def test_the_recorded_program_is_judged_line_by_line(recorded: Profile, tmp_path: Path) -> None:
@@ -255,3 +258,19 @@ def test_time_that_two_findings_speak_of_is_lost_once(tmp_path: Path) -> None:
     lost = [part for each in found if each.measured is not None for part in each.measured.lost or ()]
     # In a step of 10 ms.
     assert lost_together(lost) == {"20260101T000000Z-train": pytest.approx(0.23)}
+
+
+def test_a_recorded_run_refutes_what_costs_nothing_with_a_fused_optimizer(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.warplint]\npreview = true\n")
+    profile = opened("h200-tagger", tmp_path)
+    found = measured(tmp_path, profile.sources["tagger.py"].text, profile, "tagger.py")
+    zeroed = the(found, "WL505")
+    assert zeroed.severity is Severity.HINT
+    # A fused optimizer zeroes all gradients at once: two kernels in each of the eight steps.
+    assert zeroed.message.startswith(
+        "Costs nothing here: it ran in the captured steps, and it launches only 2 kernels a step. "
+    )
+    reads = [each.measured for each in found if each.code == "WL201" and each.measured is not None]
+    # One for each of 64 sentences, and one of the loss.
+    assert [measured.outcome for measured in reads] == [Outcome.CONFIRMED] * 2
+    assert [": 64 waits" in reads[0].sentence, ": 1 wait" in reads[1].sentence] == [True, True]

@@ -153,7 +153,7 @@ export class Workbench {
     return (await this.lineEnds()).find((end) => end.line === line);
   }
 
-  squiggles(kind: "error" | "warning" | "info" = "warning"): Locator {
+  squiggles(kind: "error" | "warning" | "info" | "hint" = "warning"): Locator {
     return this.page.locator(`.editor-instance .squiggly-${kind}`);
   }
 
@@ -191,11 +191,21 @@ export class Workbench {
     }
   }
 
+  /** The rows of the problems view, from the top. */
   async problems(): Promise<string[]> {
     await this.command("Problems: Focus on Problems View");
     const rows = this.page.locator(".markers-panel .monaco-list-row");
     await rows.first().waitFor();
-    return (await rows.allInnerTexts()).map(plain);
+    // A list's rows stand in the page in the order in which they were drawn.
+    const seen = await rows.evaluateAll((elements) =>
+      elements
+        .map((row) => ({
+          index: Number(row.getAttribute("data-index")),
+          text: row.textContent ?? "",
+        }))
+        .sort((a, b) => a.index - b.index),
+    );
+    return seen.map(({ text }) => plain(text));
   }
 
   status(id: string): Locator {

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { CHECKOUT, E2E } from "./places.ts";
 
-const H200_CAPTURE = path.join(CHECKOUT, "tests", "profile", "data", "h200-unet3d.tar.xz");
+const RECORDED = path.join(CHECKOUT, "tests", "profile", "data");
 
 /** A temporary folder to open in VS Code. */
 export class Workspace {
@@ -58,11 +58,12 @@ export class Workspace {
     return line;
   }
 
-  /** Put the capture that was made of examples/unet3d on an H200 here. */
-  addH200Capture(): void {
+  /** Put a capture here that was made on an H200, as a run does when it ends: of examples/unet3d, or of a program. */
+  addH200Capture(name: "unet3d" | "tagger" = "unet3d"): void {
     const captures = this.path(".warplint");
     mkdirSync(captures, { recursive: true });
-    execFileSync("tar", ["--extract", "--xz", "--file", H200_CAPTURE, "--directory", captures]);
+    const archive = path.join(RECORDED, `h200-${name}.tar.xz`);
+    execFileSync("tar", ["--extract", "--xz", "--file", archive, "--directory", captures]);
   }
 
   /** A Python of this machine, in an environment without any packages. */
