@@ -393,6 +393,20 @@ def test_settled_steps_are_not_its_start(capture: CaptureBuilder, tmp_path: Path
     assert verdict.share == pytest.approx(0.9)
 
 
+def test_how_long_a_launch_takes_at_most(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # 300 us before one launch: a profiler may have made it so long, and without one it is no launching.
+    capture.lines = {MAIN: [(0, 2), (300, 3)]}
+    capture.trace.op("aten::scaled_dot_product_attention", 0, 300)
+    capture.trace.kernel(290, 300, 950, 1, name=BF16)
+    busy(capture, 950, 1000)
+    profile = joined(capture, tmp_path)
+    assert short(diagnose(profile).run) == ("launch", "small kernels", 2)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "operators on the host", 2)
+    assert figures(verdict)["host_us_per_launch"] == pytest.approx(300)
+
+
 # bandwidth
 
 

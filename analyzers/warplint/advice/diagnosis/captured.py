@@ -9,6 +9,7 @@ from functools import cached_property
 from warplint.advice.diagnosis.devices import DeviceLimits, limits_of
 from warplint.advice.diagnosis.feeding import Feeding, fed_us, feeding
 from warplint.advice.diagnosis.host_waits import LineWaits, host_waits
+from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Phase
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.trace_timeline import STEP
@@ -77,7 +78,8 @@ class CapturedSteps:
 
     @cached_property
     def feeding(self) -> Feeding:
-        return feeding(self.waits, self.totals.launches, self._launches_backward)
+        most_us = THRESHOLDS.launch_us if self.is_priced else THRESHOLDS.launch_unpriced_us
+        return feeding(self.waits, self.totals.launches, self._launches_backward, most_us)
 
     def _launches_backward(self, cost: LineCost) -> bool:
         return cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0.0 and self.host_phase(cost) is Phase.BACKWARD

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
-from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.profile.model import IdleCause, LineCost
 from warplint.source.records import dataclass, field
 
@@ -36,8 +35,13 @@ def fed_us(waits: LineWaits) -> float:
     return sum(waits.us.get(cause, 0.0) for cause in CATCHING_UP)
 
 
-def feeding(waits: Sequence[LineWaits], launches: int, is_backward: Callable[[LineCost], bool]) -> Feeding:
-    """``launches`` are those of the capture; without any it has no host, and nothing is known of one."""
+def feeding(
+    waits: Sequence[LineWaits], launches: int, is_backward: Callable[[LineCost], bool], most_us: float
+) -> Feeding:
+    """``launches`` are those of the capture; without any it has no host, and nothing is known of one.
+
+    ``most_us``: for each launch, up to which idle time is that of launching.
+    """
     found = Feeding()
     idle = [each for each in waits if launches and fed_us(each) > 0.0]
     autograd = [each for each in idle if is_backward(each.cost)]
@@ -53,5 +57,5 @@ def feeding(waits: Sequence[LineWaits], launches: int, is_backward: Callable[[Li
         else:
             found.python.append(each)
             continue
-        (found.launching if launch_us <= THRESHOLDS.launch_us else found.slow).append(each)
+        (found.launching if launch_us <= most_us else found.slow).append(each)
     return found

@@ -15,9 +15,11 @@ class Thresholds:
     wait_unpriced: float = 0.25
     """The same for launching, where the capture's own price is not known: torch.profiler with stacks makes
     a launch-bound step up to twice as long."""
-    launch_us: float = 500.0
-    """For each launch: up to here idle time is that of launching, which takes 5 to 10 us by itself, 50 with
-    its operator, and a few times as much under a profiler. What takes longer is other work of the host."""
+    launch_us: float = 200.0
+    """For each launch: up to here idle time is that of launching, which takes 5 to 10 us by itself, and 50
+    with its operator. What takes longer is other work of the host."""
+    launch_unpriced_us: float = 500.0
+    """The same, where the capture's own price is not known: a profiler makes it a few times as long."""
     start_up: float = 0.50
     """Of an imported capture in longer waits for a launch: it is one of the program's start."""
     idle: float = 0.25

@@ -109,7 +109,7 @@ def _says_operators(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     each_launch = f": {milliseconds(launch_us)} ms before each launch" if launches else ""
     return Said(
         f"operators at {{place}} that work on the host before they launch{each_launch}",
-        "Keep what they work on on the GPU, and shapes alike from step to step",
+        "Give them tensors that are on the GPU, of shapes that stay alike from step to step",
         (Figure("host_us_per_launch", launch_us),),
     )
 
