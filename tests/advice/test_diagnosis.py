@@ -335,6 +335,18 @@ def test_what_recording_adds_to_steps_is_not_launching(capture: CaptureBuilder, 
     assert figures(verdict)["launch_share"] == pytest.approx(0.15 - 0.10)
 
 
+def test_steps_that_are_others_than_those_before_the_window_tell_nothing_of_recording(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # Five times as long: a step that trains after steps that only gather, as in reinforcement learning.
+    small_kernels(capture, gap=15, length=85)
+    profile = joined(capture, tmp_path)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.2, 1.0, 1.0)]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "small kernels", 3)
+    assert verdict.share == pytest.approx(0.15)
+
+
 def test_a_copy_within_the_gpu_is_a_launch(capture: CaptureBuilder, tmp_path: Path) -> None:
     capture.trace.call("cudaMemcpyAsync", 0, 400, 1)
     capture.trace.work("Memcpy DtoD (Device -> Device)", 400, 410, 1, size=4096)

@@ -42,7 +42,7 @@ def test_every_bound_is_documented_and_no_other() -> None:
 def bound(name: str, value: float) -> str:
     if name.endswith("_us"):
         return f"{value:.0f} µs"
-    return f"{value:.0%}" if value < 1 else f"{value:.0f} times"
+    return f"{value:.0%}" if value < 1 else f"{value:g} times"
 
 
 def test_every_device_is_documented_and_no_other() -> None:

@@ -70,10 +70,17 @@ class CapturedSteps:
     @property
     def overstated_us(self) -> float:
         """By how much steps were longer in their windows than before, beyond what counts as the capture's."""
-        prices = [each for each in self.profile.windows if each.step_before_ms and each.step_inside_ms]
-        if not prices:
-            return 0.0
-        longer_ms = max((each.step_inside_ms or 0.0) - (each.step_before_ms or 0.0) for each in prices)
+        longer_ms = max(
+            (
+                inside - before
+                for each in self.profile.windows
+                if (before := each.step_before_ms)
+                and (inside := each.step_inside_ms)
+                # Else they are other steps.
+                and inside <= THRESHOLDS.slowed * before
+            ),
+            default=0.0,
+        )
         return max(0.0, longer_ms * 1e3 * self.steps - self.totals.capture_us)
 
     @cached_property

@@ -13,6 +13,7 @@ from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
 from warplint.profile.model import IdleCause
 from warplint.report.figures import count, milliseconds
 
+REPLAY = "Replay the whole step (CUDA graphs), or give each kernel more to do (a larger batch)"
 FEW_KERNELS = 10
 """A step: they are fused as far as they go. An optimizer with ``fused=True`` launches one or two."""
 
@@ -81,10 +82,9 @@ def _kernels(steps: CapturedSteps, charges: Sequence[Charge]) -> tuple[float, fl
 
 
 def _remedy(steps: CapturedSteps, charges: Sequence[Charge], kernels: float, breaks: bool) -> str:
-    optimizing = sum(each.us for each in charges if each.phase is Phase.OPTIMIZER)
     if kernels < FEW_KERNELS:
-        return "Replay the whole step (CUDA graphs), or give each kernel more to do (a larger batch)"
-    if 2 * optimizing > sum(each.us for each in charges):
+        return REPLAY
+    if _optimizes(charges):
         return "Update all parameters in few kernels: `fused=True` or `foreach=True` in the optimizer"
     if breaks:
         return "Mend the graph breaks of torch.compile (`warplint show` lists them), so that it fuses more"
@@ -98,8 +98,16 @@ def _says_python(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     launches = any(cost.launches for cost in steps.lines if (cost.file, cost.line) in places)
     return Said(
         f"Python at {{place}}, which launches {'next to nothing' if launches else 'nothing'} meanwhile",
-        "Do it while the GPU works: after the next launches, on another thread, or less often",
+        REPLAY
+        if _optimizes(charges)
+        else "Do it while the GPU works: after the next launches, on another thread, or less often",
     )
+
+
+def _optimizes(charges: Sequence[Charge]) -> bool:
+    """Whether most of it is the optimizer's, which can be done at no other time."""
+    optimizing = sum(each.us for each in charges if each.phase is Phase.OPTIMIZER)
+    return 2 * optimizing > sum(each.us for each in charges)
 
 
 def _says_operators(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
