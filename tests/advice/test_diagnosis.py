@@ -120,6 +120,14 @@ def test_loading_of_kernels_is_no_fault_of_the_program(capture: CaptureBuilder, 
     assert "CUDA took 20% to load kernels" in verdict.sentence
 
 
+def test_a_trace_without_calls_does_not_tell_of_the_host(capture: CaptureBuilder, tmp_path: Path) -> None:
+    capture.trace.work(BF16, 400, 1000, 1)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("none", "", 0)
+    assert "The GPU idles 40% of a step's 1.00 ms" in verdict.sentence
+    assert "has no calls of the host" in verdict.sentence
+
+
 # data
 
 

@@ -64,6 +64,24 @@ def test_the_example_waits_for_the_line_that_decodes(tmp_path: Path) -> None:
     assert others == ["none", "none", "none"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        # The first step compiles a Triton kernel for 13 s, on no line that the trace names.
+        ("hta/triton.json.gz", "the trace names no line there"),
+        # CUDA begins at the first `aten::to`: 34 of 43 s before one launch.
+        ("hta/alexnet.json.gz", "so a program's start looks"),
+        ("hta/event_sync.json.gz", "The GPU idles 98%"),
+    ],
+)
+def test_the_start_of_a_program_gets_no_advice(name: str, said: str, tmp_path: Path) -> None:
+    diagnosis = imported(name, tmp_path)
+    assert diagnosis.run.bottleneck.value == "none"
+    assert said in diagnosis.run.sentence
+    assert "Nothing stands out" not in diagnosis.run.sentence
+    assert {verdict.bottleneck.value for _, verdict in diagnosis.phases} <= {"none"}
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in TRACES.rglob("*.json.gz")))
 def test_shares_are_parts_of_the_step(name: str, tmp_path: Path) -> None:
     (path,) = TRACES.rglob(name)
