@@ -78,9 +78,10 @@ FEW_STEPS = 45
 EAGER = ("launch_bound", "gpu_bound", "data_starved", "many_threads")
 """Programs whose every launch an independent record can name the line of."""
 FAULTS = ("decode", "wait", "tiny", "copy")
-FAULT_STEPS = 240
 ROUNDS = 2
 FAULT_ROUNDS = 3
+FAULT_WINDOW = ("--after", "104", "--steps", "20", "--budget", "0")
+"""Where faults.py leaves room for it."""
 LONG_RUN_S = 300.0
 """The run that the price is promised for: five minutes."""
 
@@ -190,13 +191,13 @@ class Bench:
         }
 
     def faults(self, fault: str) -> dict[str, Any]:
-        runs = [self._fault(fault) for _ in range(FAULT_ROUNDS)]
+        with ThreadPoolExecutor() as pool:
+            runs = list(pool.map(self._fault, [fault] * FAULT_ROUNDS))
         return {"error": statistics.median(each["error"] for each in runs), "runs": runs}
 
     def _fault(self, fault: str) -> dict[str, Any]:
         program = PROGRAMS / "faults.py"
-        words = [str(program), fault, str(FAULT_STEPS)]
-        folder, ran = capture(words, ROOT, "--after", str(FAULT_STEPS + 10), "--steps", "20")
+        folder, ran = capture([str(program), fault], ROOT, *FAULT_WINDOW)
         shown = show(folder)
         steps = shown["totals"]["steps"]
         costs = {each["line"]: each for each in shown["lines"] if each["file"].endswith(program.name)}

@@ -1,11 +1,10 @@
 """A training loop with one planted fault, which measures the fault's cost itself beside what is captured.
 
-    python faults.py {decode,wait,tiny,copy} STEPS
+    python faults.py {decode,wait,tiny,copy}
 
-In the first STEPS steps, and in as many at the end, the fault comes and goes in blocks; what a step takes
-longer with it is its cost. In the CAPTURED steps between, it stays. So a host whose speed drifts is met on
-both sides.
-The last line of output is JSON: the fault's line and its cost.
+The fault comes, stays while a window is captured, and goes. Its cost is what steps take longer with it, those
+before and after the window, than without it, those before it comes and after it has gone. So a host whose
+speed drifts is met on both sides. The last line of output is JSON: the fault's line and its cost.
 """
 
 import json
@@ -17,23 +16,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from planting import alone
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-FAULT, STEPS = sys.argv[1], int(sys.argv[2])
-CAPTURED = 60
-BLOCK, SETTLING = 20, 6
-"""Steps of a block, and those at its start that are not counted."""
+FAULT = sys.argv[1]
+WARM_UP, COMES, GOES, STEPS = 20, 80, 190, 230
+"""Steps, with the fault for a while at the start too, so that nothing is new to either kind."""
+OPENS, CLOSED = 104, 150
+"""The window is opened after the one, and closed and written before the other."""
+SETTLING = 8
+"""Steps that are not counted after each change: loaders fetch a few batches ahead."""
 BATCH = 8
 
 
 def planted(step: int) -> bool:
-    return STEPS <= step < STEPS + CAPTURED or in_block(step) // BLOCK % 2 == 1
-
-
-def in_block(step: int) -> int:
-    """The step's number among those before the captured ones, or among those after them."""
-    return step if step < STEPS else step - STEPS - CAPTURED
+    return WARM_UP <= step < 2 * WARM_UP or COMES <= step < GOES
 
 
 class Samples(Dataset):
@@ -43,7 +41,7 @@ class Samples(Dataset):
         self.blob = zlib.compress(torch.randn(1 << 18).numpy().tobytes(), 1)
 
     def __len__(self) -> int:
-        return BATCH * (2 * STEPS + CAPTURED)
+        return BATCH * STEPS
 
     def __getitem__(self, index: int) -> torch.Tensor:
         sample = torch.full((256,), float(index))
@@ -88,7 +86,8 @@ def main() -> None:
 
 
 def batches() -> Iterator[torch.Tensor]:
-    yield from DataLoader(Samples(), batch_size=BATCH, num_workers=2, pin_memory=True)  # planted: data
+    with alone():
+        yield from DataLoader(Samples(), batch_size=BATCH, num_workers=2, pin_memory=True)
 
 
 def nudge(small: torch.Tensor, times: int) -> torch.Tensor:
@@ -103,17 +102,15 @@ def line_of(fault: str) -> int:
 
 
 def cost_s(ends: list[float]) -> float:
-    """Seconds a step: the median over pairs of blocks, the first of which is without the fault."""
+    """Seconds a step."""
+    with_fault = step_s(ends, (COMES + SETTLING, OPENS), (CLOSED, GOES))
+    return with_fault - step_s(ends, (2 * WARM_UP + SETTLING, COMES), (GOES + SETTLING, STEPS))
+
+
+def step_s(ends: list[float], *stretches: tuple[int, int]) -> float:
     return statistics.median(
-        step_s(ends, start + BLOCK) - step_s(ends, start)
-        for first in (0, STEPS + CAPTURED)
-        for start in range(first + 2 * BLOCK, first + STEPS - BLOCK, 2 * BLOCK)
+        ends[step] - ends[step - 1] for first, end in stretches for step in range(first, end)
     )
-
-
-def step_s(ends: list[float], start: int) -> float:
-    """The median step of the block that begins with step ``start``, once it has settled."""
-    return statistics.median(ends[step] - ends[step - 1] for step in range(start + SETTLING, start + BLOCK))
 
 
 if __name__ == "__main__":
