@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from probes import Probe, analyze, reported
 
+from warplint.static.facts import Facts
 from warplint.static.finding import Applicability
 
 GOOD = "import torch\ndef f():\n    return torch.zeros(3)\n"
@@ -25,6 +28,19 @@ def test_what_is_nested_too_deeply_is_said_and_the_rest_is_analysed() -> None:
     assert ("torch.ones(y)", "cpu, unknown") in reported(analysis)
     (broken,) = analysis.broken
     assert "deep" in broken.message and analysis.source.position(broken.span.start).line == 4
+
+
+def test_what_was_too_deep_for_a_rule_is_said_of_each_version() -> None:
+    class TooDeep(Probe):
+        def describe(self, node: ast.expr, facts: Facts) -> str:
+            raise RecursionError
+
+    text = GOOD + "x = torch.ones(2)\n"
+    first = analyze(text, TooDeep())
+    assert [text[broken.span.start :][:3] for broken in first.broken] == ["def", "x ="]
+    again = analyze(text, TooDeep(), previous=first)
+    edited = analyze(text + "y = 1\n", TooDeep(), previous=again)
+    assert first.broken == again.broken == edited.broken
 
 
 def test_each_broken_statement_is_said() -> None:

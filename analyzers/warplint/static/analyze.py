@@ -230,7 +230,9 @@ class _Run:
         reused = self._reused(placed)
         if reused is None:
             reused = self._judged(placed)
-        self._told[placed.chunk] = reused
+        # What was too deep is to be found so, and said, in the next version too.
+        if placed not in self._too_deep:
+            self._told[placed.chunk] = reused
         return list(reused.found)
 
     def _judged(self, placed: Placed) -> Told:
