@@ -104,6 +104,19 @@ def test_without_a_gpu_the_host_waits_for_data_all_the_same(capture: CaptureBuil
     assert diagnosis.phases == ()
 
 
+def test_without_a_gpu_workers_with_time_to_spare_are_not_blamed(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    capture.trace.header.clear()
+    capture.trace.annotation(LOADING, 0, 900)
+    profile = joined(capture, tmp_path)
+    profile.loaders = [loader(0.05)]
+    profile.loader = [LoaderLine("data.py", 12, 1460.0, 1300.0, 100.0, 60.0, 80, 0.73)]
+    assert diagnose(profile).run.bottleneck is Bottleneck.NONE
+    profile.loaders = [loader(0.95)]
+    assert short(diagnose(profile).run) == ("data", "workers compute", 12)
+
+
 def test_time_that_reached_no_line_is_owned_up_to(capture: CaptureBuilder, tmp_path: Path) -> None:
     capture.lines = {MAIN: [(0, 0), (300, 3)]}
     busy(capture, 300, 1000)

@@ -19,6 +19,9 @@ ALL = 0.995
 def _waits(steps: CapturedSteps) -> list[Charge]:
     """Idle time of the GPU; without one the host's own wait, whose step is the program's."""
     if not steps.totals.on_gpu:
+        # Workers that have time to spare are kept from handing over by the other work of the CPU.
+        if steps.profile.loaders and steps.profile.loaders[0].busy_share < THRESHOLDS.busy_workers:
+            return []
         return [
             charge(cost.felt_data_us, cost.file, cost.line, Phase.DATA)
             for cost in steps.lines
