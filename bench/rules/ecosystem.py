@@ -1,9 +1,9 @@
 """Check and fix whole public repositories: `python bench/rules/ecosystem.py FOLDER OUT [--against RECORD]`.
 
-FOLDER holds one checkout a repository, named owner__name. Each is copied, checked with every rule, fixed with
-unsafe fixes too, and fixed again. OUT gets a line a repository and the sums of each rule. What must never be
-is in a line with "!": an error in Warplint, a fixed file that does not parse, a second run that changes
-something more. ``--against`` prints how the sums differ from an earlier OUT.
+FOLDER holds one checkout a repository, named owner__name. Each is copied, checked with every rule, fixed
+with unsafe fixes too, and fixed again. OUT gets a line a repository, with the CPU time of the check, and each
+rule's sum. What must never be is in a line with "!": an error in Warplint, a fixed file that does not parse,
+a second run that changes something more. ``--against`` prints how the sums differ from an earlier OUT.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 import collections
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -38,6 +39,8 @@ class Outcome:
     lines: int = 0
     found: collections.Counter[str] = field(default_factory=collections.Counter)
     changed: int = 0
+    check_cpu_s: float = 0.0
+    """Of the first check, all processes."""
     trouble: list[str] = field(default_factory=list)
 
 
@@ -73,7 +76,9 @@ def tried(repository: Path) -> Outcome:
         if not outcome.files:
             return outcome
         parsable = {path for path in sources(copy) if parses(path)}
+        began_s = children_cpu_s()
         outcome.found.update(finding["code"] for finding in run(EVERYTHING, copy, outcome))
+        outcome.check_cpu_s = children_cpu_s() - began_s
         before = digests(copy)
         run(FIX, copy, outcome)
         fixed = digests(copy)
@@ -83,6 +88,11 @@ def tried(repository: Path) -> Outcome:
         again = digests(copy)
         outcome.trouble += [f"changed again: {path}" for path in before if fixed[path] != again[path]]
     return outcome
+
+
+def children_cpu_s() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def sources(folder: Path) -> Iterator[Path]:
@@ -134,7 +144,7 @@ def report(outcomes: dict[str, Outcome]) -> Iterator[str]:
 def line_of(name: str, outcome: Outcome) -> str:
     first = (
         f"{name:45s} {outcome.files:6d} files {outcome.lines:9d} lines {outcome.found.total():6d} findings "
-        f"{outcome.changed:5d} changed"
+        f"{outcome.changed:5d} changed {outcome.check_cpu_s:7.1f} s of CPU"
     )
     return "\n".join([first, *(f"! {trouble}" for trouble in outcome.trouble)])
 
