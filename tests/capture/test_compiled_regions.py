@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from programs import QUICKLY, make_project, run, run_plainly
 
 from warplint.capture.layout import RawReader, Record, parse_json, parse_source
@@ -179,7 +180,9 @@ def test_recompilations_have_the_guard_that_failed(runs: list[Compilation]) -> N
 
 
 def test_nothing_is_lost_without_a_word(runs: list[Compilation]) -> None:
-    assert "compiled-lines" not in runs[0].notes + runs[1].notes
+    said = "compiled-lines" in runs[0].notes + runs[1].notes
+    # Torch keeps lines of compiled kernels from 2.9 on.
+    assert said is (tuple(map(int, torch.__version__.split(".")[:2])) < (2, 9))
 
 
 def test_a_program_that_compiles_nothing_loads_nothing_for_it(tmp_path: Path) -> None:

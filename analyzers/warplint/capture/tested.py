@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 TESTED_TORCH = {
+    "2.4": "on a CPU (Python 3.12; compiled kernels have no lines)",
     "2.11": "on a GPU (H200, CUDA 13.0, Python 3.12)",
     "2.13": "on a CPU (Python 3.11 and 3.12)",
+    "2.14": "on a CPU (Python 3.12)",
 }
 """Minor version to how it was tested."""
 OLDEST_TORCH = (2, 4)
