@@ -80,11 +80,14 @@ class Stamps:
         self._ready = ReadyClock()
         self._last_ns = 0
         self._limit = 0
+        self.readings = 0
+        """How often all three clocks were read for this fetch, which costs more than an event."""
 
     def begin(self, boundary: FrameType, most: int) -> None:
         """A fetch of which ``most`` events are wanted begins in the frame ``boundary``."""
         self.events.clear()
         self._limit = FIELDS * most
+        self.readings = 0
         self.boundary = boundary
         self._last_ns = 0
         self.note(0, 0)
@@ -107,16 +110,17 @@ class Stamps:
     def note(self, code: int, line: int) -> None:
         now = perf_counter_ns()
         if now - self._last_ns > READ_AFTER_NS:
-            now, cpu, ready = self._read(now)
+            now, cpu, ready = self.read(now)
             self.events.extend((now, cpu, ready, code, line))
         else:
             self.events.extend((now, 0, 0, code, line))
         self._last_ns = now
 
-    def _read(self, now: int) -> tuple[int, int, int]:
+    def read(self, now: int) -> tuple[int, int, int]:
         """The three clocks at one moment: again, where the thread lost its core between the first and the
         last."""
         for _ in range(READINGS):
+            self.readings += 1
             began, cpu, ready = now, time.thread_time_ns(), self._ready.read()
             now = perf_counter_ns()
             if now - began < READ_AFTER_NS:

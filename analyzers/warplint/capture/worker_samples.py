@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter_ns, thread_time_ns
 from types import FrameType
@@ -43,8 +44,8 @@ LEARNING = 2
 does."""
 LEARN_AGAIN = 8
 CALIBRATIONS, CALIBRATION = 8, 25
-"""Rounds, and events a round, in which the cost of an event is measured when a worker starts: some 0.2 ms.
-The quickest round counts: another process may have had the core in the others."""
+"""Rounds, and events a round, in which the costs of an event and of reading the clocks are measured when a
+worker starts: a millisecond. The quickest round counts: another process may have had the core in the others."""
 
 
 class WorkerSamples:
@@ -53,7 +54,9 @@ class WorkerSamples:
     def __init__(self, recorder: Recorder, sources: Sources, stamps: Stamps, around: Surroundings) -> None:
         self._recorder, self._sources, self._stamps = recorder, sources, stamps
         self._lines = make_fetch_lines(stamps, around)
-        self._event_ns = self._calibrate()
+        self._event_ns = self._calibrate(lambda: stamps.note(0, 0))
+        self._reading_ns = self._calibrate(lambda: stamps.read(perf_counter_ns()))
+        stamps.events.clear()
         self._born_ns = perf_counter_ns()
         self._asked_ns = self._born_ns
         self._begun_ns = self._ended_ns = 0
@@ -110,7 +113,8 @@ class WorkerSamples:
             self._stamps.end()
         self._ended_ns = now
         events = len(self._stamps.events) // FIELDS + self._lines.passed
-        self._price_ns += events * self._event_ns + thread_time_ns() - spent_ns
+        self._price_ns += events * self._event_ns + self._stamps.readings * self._reading_ns
+        self._price_ns += thread_time_ns() - spent_ns
         return True
 
     def write(self) -> None:
@@ -219,13 +223,12 @@ class WorkerSamples:
             "price_ns": self._price_ns,
         }
 
-    def _calibrate(self) -> int:
-        """What one event costs here, in nanoseconds."""
+    def _calibrate(self, action: Callable[[], object]) -> int:
+        """What an action costs here, in nanoseconds."""
         rounds = []
         for _ in range(CALIBRATIONS):
             started = perf_counter_ns()
             for _ in range(CALIBRATION):
-                self._stamps.note(0, 0)
+                action()
             rounds.append((perf_counter_ns() - started) // CALIBRATION)
-        self._stamps.events.clear()
         return min(rounds)
