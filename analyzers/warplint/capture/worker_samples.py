@@ -45,7 +45,7 @@ does."""
 LEARN_AGAIN = 8
 CALIBRATIONS, CALIBRATION = 8, 25
 """Rounds, and events a round, in which the costs of an event and of reading the clocks are measured when a
-worker starts: a millisecond. The quickest round counts: another process may have had the core in the others."""
+worker starts: a millisecond. The quickest round counts: another process may have had the core in others."""
 
 
 class WorkerSamples:
