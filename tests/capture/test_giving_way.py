@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -20,6 +21,7 @@ from warplint.capture.kineto import ProfilerWatch, Trace
 from warplint.capture.recorder import Recorder
 from warplint.capture.sources import Sources
 from warplint.capture.steps import ModuleClock
+from warplint.capture.summary import summarize
 from warplint.capture.timeline import Timeline
 from warplint.capture.tool_ids import CANDIDATES
 from warplint.capture.user_code import UserCode
@@ -167,3 +169,61 @@ def test_graphs_keep_the_functions_that_others_put_around_theirs(tmp_path: Path)
         assert graph_class.capture_begin is theirs
     finally:
         graph_class.capture_begin = torchs
+
+
+ENDING = """
+import ctypes, sys, torch
+from torch.profiler import profile
+
+stop, getenv = profile.stop_trace, ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+
+def stop_trace(self):
+    print("asked to let go:", getenv(b"TEARDOWN_CUPTI"))
+    stop(self)
+
+profile.stop_trace = stop_trace
+weight = torch.ones(4, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for step in range(int(sys.argv[1])):
+    weight.sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("steps", "ends_within"), [(12, True), (40, False)])
+def test_a_tracer_is_kept_by_a_program_that_ends(tmp_path: Path, steps: int, ends_within: bool) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(ENDING)
+    command = [sys.executable, "-m", "warplint", "run", "--after", "5", "--steps", "10"]
+    ran = subprocess.run(
+        [*command, "train.py", str(steps)],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    asked = cupti.may_detach() and not ends_within
+    assert ran.stdout.splitlines() == [f"asked to let go: {(b'1' if asked else None)!r}"]
+    (folder,) = (tmp_path / ".warplint").iterdir()
+    (captured, *_) = summarize(folder).sentences
+    assert ("the program ended" in captured) is ends_within
+
+
+AT_EXIT = """
+import atexit, torch
+from warplint.capture.kineto import settles_within
+
+torch.cuda.is_initialized, torch.cuda.current_device = lambda: True, lambda: 0
+torch.cuda.synchronize = lambda device: print("waited for", device)
+atexit.register(lambda: print(settles_within(5.0)))
+"""
+
+
+def test_the_queue_is_waited_for_at_exit_where_no_thread_starts() -> None:
+    """Python 3.12.0 and 3.12.1 are those; a GPU is not needed to see it."""
+    ran = subprocess.run(
+        [sys.executable, "-c", AT_EXIT], check=True, capture_output=True, text=True, timeout=120
+    )
+    assert ran.stdout.splitlines() == ["waited for 0", "True"]

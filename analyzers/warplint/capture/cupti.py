@@ -3,6 +3,9 @@
 CUPTI stays attached by default, and a program that launches many small kernels then runs a third slower until
 it ends (bench/results/h200/cupti.txt). Kineto detaches it where the C environment says so; torch itself
 forbids that beside Inductor's CUDA graphs before CUDA 12.6, with which detaching crashed.
+
+Kineto lets go in the middle of the next call of CUDA's, whoever makes it. When a window closes because the
+program ends, that would be one of those that take CUDA itself down: such a window asks for nothing.
 """
 
 from __future__ import annotations

@@ -80,8 +80,11 @@ class Trace:
         self.markers.append((index, before, after))
         self.clock.append((perf_counter_ns(), time.time_ns(), perf_counter_ns()))
 
-    def stop(self) -> None:
+    def stop(self, *, ending: bool = False) -> None:
+        """``ending``: the program is, and has no use for a tracer that lets go of it."""
         self._learn_threads()
+        if ending:
+            cupti.withdraw()
         try:
             for _ in range(OPENING_MARKERS):
                 self.mark()
@@ -164,7 +167,11 @@ def settles_within(seconds: float) -> bool:
             torch.cuda.synchronize(device)
         settled.release()
 
-    _thread.start_new_thread(wait, ())
+    try:
+        _thread.start_new_thread(wait, ())
+    except RuntimeError:
+        # Python 3.12.0 and 3.12.1 start no thread at exit, where CUDA itself waits without end.
+        wait()
     return settled.acquire(timeout=seconds)
 
 

@@ -123,7 +123,7 @@ class Session:
         with self._guarded():
             if self._state is State.ENDED:
                 return
-            self._close_window("the program ended", perf_counter_ns())
+            self._close_window("the program ended", perf_counter_ns(), ending=True)
             self._compiled.write()
             self._compiled.note_what_is_lost()
             self._graphs.note_what_is_lost()
@@ -238,7 +238,7 @@ class Session:
     def _close_asked(self, reason: str) -> None:
         self._close_window(reason, perf_counter_ns())
 
-    def _close_window(self, reason: str, t_ns: int) -> None:
+    def _close_window(self, reason: str, t_ns: int, *, ending: bool = False) -> None:
         window, self._window = self._window, None
         if window is None:
             return
@@ -248,7 +248,7 @@ class Session:
             self._steps_wanted = min(self._steps_wanted, window.steps_left)
             try:
                 window.leave_layers()
-                out_of_sight(lambda: window.close(self._times.count, t_ns, reason))
+                out_of_sight(lambda: window.close(self._times.count, t_ns, reason, ending=ending))
             except BaseException:
                 window.abort()
                 raise

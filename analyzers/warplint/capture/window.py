@@ -140,15 +140,16 @@ class Window:
             self._trace.mark()
         return False
 
-    def close(self, step: int, t_ns: int, reason: str) -> None:
-        """Everything off, everything written. ``t_ns`` is when the last step ended, or now."""
+    def close(self, step: int, t_ns: int, reason: str, *, ending: bool = False) -> None:
+        """Everything off, everything written. ``t_ns`` is when the last step ended, or now. ``ending``: the
+        program is."""
         with self._price.part("stop"):
             if self._timeline is not None:
                 self._timeline.stop()
             self._background.stop()
             settled = settles_within(SETTLE_S)
             synced_ns = perf_counter_ns()
-            trace = self._stop_trace() if settled else self._drop_trace()
+            trace = self._stop_trace(ending=ending) if settled else self._drop_trace()
         with self._price.part("write"):
             self._buffers.flush()
             self._layers.flush()
@@ -262,11 +263,11 @@ class Window:
         for text in trace.notes:
             recorder.note(INFO, "trace-partial", text)
 
-    def _stop_trace(self) -> Trace | None:
+    def _stop_trace(self, *, ending: bool = False) -> Trace | None:
         trace, self._trace = self._trace, None
         if trace is not None:
             with self._around.watch.ours():
-                trace.stop()
+                trace.stop(ending=ending)
         return trace
 
     def _drop_trace(self) -> Trace | None:
