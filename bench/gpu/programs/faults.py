@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from planting import alone
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -86,8 +85,7 @@ def main() -> None:
 
 
 def batches() -> Iterator[torch.Tensor]:
-    with alone():
-        yield from DataLoader(Samples(), batch_size=BATCH, num_workers=2, pin_memory=True)
+    yield from DataLoader(Samples(), batch_size=BATCH, num_workers=2, pin_memory=True)
 
 
 def nudge(small: torch.Tensor, times: int) -> torch.Tensor:

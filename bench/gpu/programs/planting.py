@@ -20,8 +20,9 @@ import torch
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 BLOCK = 16
 """Steps of a block: many against what a loader fetches ahead."""
-CAPTURED = 96
-"""Steps after the measured ones: a window, and before it as many as fill the queue of launches."""
+CAPTURED = 112
+"""Steps after the measured ones: a window with its lead-in, and before it as many as fill the queue of
+launches."""
 
 
 def is_planted(step: int, measured: int, in_halves: bool) -> bool:
