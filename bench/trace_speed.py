@@ -46,13 +46,13 @@ print(seconds, int(peak.split()[1]) / 1000)
 """
 """``ru_maxrss`` would be that of the process that started this one, if it was larger."""
 READ = MEASURED.format(
-    setup="from pathlib import Path\nfrom warplint.profile.trace_file import read_trace\n"
-    "import warplint.profile.trace_fast",
+    setup="from pathlib import Path\nfrom warplint.profile.kineto.reader import read_trace\n"
+    "import warplint.profile.kineto.fast",
     work="read_trace(Path(sys.argv[1]))",
 )
 IMPORT = MEASURED.format(
     setup="import os\nfrom warplint.__main__ import main\nimport warplint.commands.import_\n"
-    "import warplint.profile.trace_fast, rich.console, rich.table\n"
+    "import warplint.profile.kineto.fast, rich.console, rich.table\n"
     "out, sys.stdout = sys.stdout, open(os.devnull, 'w')",
     work="status = main(['import', sys.argv[1]])\nsys.stdout = out\nassert status == 0",
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Totals
-from warplint.profile.sections import SECTIONS
+from warplint.profile.sections.table import SECTIONS
 
 DOCUMENT = Path(__file__).parent / "show-json.md"
 SCHEMA = Path(__file__).parent / "show-json.schema.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from warplint.static.arguments import is_off
+from warplint.static.inference.arguments import is_off
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.tree import FunctionNode, has_decorator, last_name
+from warplint.static.parsing.tree import FunctionNode, has_decorator, last_name
 
 OFF = ("no_grad", "inference_mode")
 """Contexts and decorators under which no gradients are computed."""

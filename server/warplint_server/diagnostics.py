@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from warplint.project.builtin import UNUSED_SUPPRESSION
-from warplint.static.finding import Finding, Outcome, Severity
+from warplint.static.rules.finding import Finding, Outcome, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.notebook_document import NotebookText
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from warplint.project.result import FileResult
     from warplint.source.span import Span
     from warplint.source.text import SourceText
-    from warplint.static.rule import Rule
+    from warplint.static.rules.rule import Rule
 
 SOURCE = "warplint"
 SEVERITY = {

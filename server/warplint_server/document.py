@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path
 
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.finding import Finding
+from warplint.static.rules.finding import Finding
 from warplint_server.positions import Positions
 from warplint_server.settings import Settings
 from warplint_server.workspace import Measured, Project
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from warplint.advice.measured import Joined
     from warplint.advice.score import Score
     from warplint.project.engine import Checked
-    from warplint.static.rule import Rule
+    from warplint.static.rules.rule import Rule
 
 KEYSTROKE_S = 0.1
 """The time between two keystrokes of a fast typist."""

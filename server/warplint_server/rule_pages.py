@@ -17,7 +17,7 @@ from warplint_server.server import WarplintServer
 
 if TYPE_CHECKING:
     from warplint.project.builtin import BuiltIn
-    from warplint.static.rule import Rule
+    from warplint.static.rules.rule import Rule
 
 RULE_PAGE = "warplint/rulePage"
 REASON_HEADING = "## Why is this slow?"

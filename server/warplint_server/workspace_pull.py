@@ -21,7 +21,7 @@ from warplint_server.diagnostics import diagnostics, diagnostics_of_file
 from warplint_server.server import WarplintServer
 
 if TYPE_CHECKING:
-    from warplint.static.rule import Rule
+    from warplint.static.rules.rule import Rule
 
 Report = types.WorkspaceFullDocumentDiagnosticReport | types.WorkspaceUnchangedDocumentDiagnosticReport
 

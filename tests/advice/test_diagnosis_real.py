@@ -15,7 +15,7 @@ import pytest
 from warplint.__main__ import main
 from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Diagnosis, Phase
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.profile.join import join
 
 TESTS = Path(__file__).parents[1]

@@ -12,7 +12,7 @@ import pytest
 
 from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Bottleneck, Phase
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.report.diagnosis_json import render
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from warplint.advice.score import Score, score
 from warplint.advice.weights import Band
 from warplint.project.config import Config
 from warplint.project.engine import Engine
-from warplint.static.registry import CLOSE, OPEN, load_rules
-from warplint.static.rule import Example, Rule
+from warplint.static.rules.registry import CLOSE, OPEN, load_rules
+from warplint.static.rules.rule import Example, Rule
 
 TEXTS = [
     pytest.param(example.source.replace(OPEN, "").replace(CLOSE, ""), id=f"{rule.code} {example.why}")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from warplint.profile.charge import Charger
-from warplint.profile.raw import RawProcess, RawWindow, read_process
-from warplint.profile.recompute import Recomputation
-from warplint.profile.timeline import Places, Timeline
-from warplint.profile.window_trace import read_window_trace
+from warplint.profile.attribution.charge import Charger
+from warplint.profile.attribution.recompute import Recomputation
+from warplint.profile.attribution.timeline import Places, Timeline
+from warplint.profile.attribution.window_trace import read_window_trace
+from warplint.profile.raw.process import RawProcess, RawWindow, read_process
 
 MARK = re.compile(r"# -> (.+)$")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from warplint.capture.nvml import Nvml
+from warplint.capture.gpu.nvml import Nvml
 
 
 class NVMLError(Exception):

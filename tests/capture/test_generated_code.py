@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warplint.capture.compiled_code import launches, stacks_of_definitions
-from warplint.capture.compiled_inductor import CompiledGraph
+from warplint.capture.compiled.generated import launches, stacks_of_definitions
+from warplint.capture.compiled.inductor import CompiledGraph
 
 CODE = """
 # kernel path: /tmp/torchinductor/ab/cab.py

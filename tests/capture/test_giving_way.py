@@ -13,18 +13,19 @@ import pytest
 import torch
 from programs import ON_MONITORING
 
-from warplint.capture import cupti, shared_memory
-from warplint.capture.buffers import Buffers
-from warplint.capture.graphs import Graphs
-from warplint.capture.hot_lines import HotLines
-from warplint.capture.kineto import ProfilerWatch, Trace
+from warplint.capture import shared_memory
+from warplint.capture.gpu import cupti
+from warplint.capture.gpu.kineto import ProfilerWatch, Trace
+from warplint.capture.graphs.captures import Graphs
+from warplint.capture.lines.buffers import Buffers
+from warplint.capture.lines.hot_lines import HotLines
+from warplint.capture.lines.sources import Sources
+from warplint.capture.lines.timeline import Timeline
+from warplint.capture.lines.tool_ids import CANDIDATES
+from warplint.capture.lines.user_code import UserCode
 from warplint.capture.recorder import Recorder
-from warplint.capture.sources import Sources
-from warplint.capture.steps import ModuleClock
+from warplint.capture.steps.clock import ModuleClock
 from warplint.capture.summary import summarize
-from warplint.capture.timeline import Timeline
-from warplint.capture.tool_ids import CANDIDATES
-from warplint.capture.user_code import UserCode
 from warplint.capture.window import make_timeline
 
 monitoring: Any = getattr(sys, "monitoring", None)
@@ -213,7 +214,7 @@ def test_a_tracer_is_kept_by_a_program_that_ends(tmp_path: Path, steps: int, end
 
 AT_EXIT = """
 import atexit, torch
-from warplint.capture.kineto import settles_within
+from warplint.capture.gpu.kineto import settles_within
 
 torch.cuda.is_initialized, torch.cuda.current_device = lambda: True, lambda: 0
 torch.cuda.synchronize = lambda device: print("waited for", device)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from programs import make_project, run
 
-from warplint.capture.lead_in import LeadIn, usual_step_ns
+from warplint.capture.steps.lead_in import LeadIn, usual_step_ns
 from warplint.capture.summary import summarize
 from warplint.profile.store import open_profile
 

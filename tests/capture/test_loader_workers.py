@@ -12,15 +12,15 @@ import pytest
 from loaders import LOOP, workers_of
 from programs import ON_MONITORING, make_project, run, run_plainly
 
-from warplint.capture.fetch_lines import Stamps
-from warplint.capture.loaded_modules import LoadedModules
+from warplint.capture.lines.loaded_modules import LoadedModules
+from warplint.capture.lines.sources import Sources
+from warplint.capture.lines.tool_ids import CANDIDATES
+from warplint.capture.lines.user_code import UserCode
 from warplint.capture.recorder import Recorder
-from warplint.capture.sources import Sources
 from warplint.capture.summary import summarize
-from warplint.capture.tool_ids import CANDIDATES
-from warplint.capture.user_code import UserCode
-from warplint.capture.worker_functions import Surroundings
-from warplint.capture.worker_samples import WorkerSamples
+from warplint.capture.workers.fetch_lines import Stamps
+from warplint.capture.workers.functions import Surroundings
+from warplint.capture.workers.samples import WorkerSamples
 
 monitoring: Any = getattr(sys, "monitoring", None)
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from warplint.capture.allowance import Allowance, Opening
-from warplint.capture.regimes import BLOCKS, PATIENT_BLOCKS, Change, RegimeWatch, median_step_ns
-from warplint.capture.steps import StepTimes
+from warplint.capture.steps.clock import StepTimes
+from warplint.capture.steps.regimes import BLOCKS, PATIENT_BLOCKS, Change, RegimeWatch, median_step_ns
 
 MS = 1_000_000
 S = 1_000_000_000

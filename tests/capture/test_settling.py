@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.capture.settle import PATIENCE, reason_to_open
-from warplint.capture.steps import StepKind, StepTimes
+from warplint.capture.steps.clock import StepKind, StepTimes
+from warplint.capture.steps.settle import PATIENCE, reason_to_open
 
 
 def opens_after(step_ms: list[float], kind: StepKind = StepKind.OPTIMIZER) -> tuple[int, str] | None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from warplint.capture.step_log import BUCKETS_A_SIZE, EXACT_STEPS, SMALLEST_BUCKET, StepLog
+from warplint.capture.steps.log import BUCKETS_A_SIZE, EXACT_STEPS, SMALLEST_BUCKET, StepLog
 
 STEP_NS = 1_000
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warplint.capture.user_code import UserCode
+from warplint.capture.lines.user_code import UserCode
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from command_line import CommandLine
 
 from warplint.project.measured_codes import MEASURED
-from warplint.static.registry import load_rules
+from warplint.static.rules.registry import load_rules
 
 
 def test_every_rule_is_listed_on_a_line(warplint: CommandLine) -> None:

@@ -13,7 +13,8 @@ CHECK = f"""
 import sys
 from warplint.__main__ import main
 main(["check", "--no-cache", sys.argv[1]])
-print([name for name in {COSTLY} if name in sys.modules], "warplint.static.knowledge" in sys.modules)
+knowledge = "warplint.static.inference.knowledge"
+print([name for name in {COSTLY} if name in sys.modules], knowledge in sys.modules)
 """
 
 

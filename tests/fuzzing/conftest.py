@@ -31,7 +31,7 @@ def texts(request: pytest.FixtureRequest) -> list[str]:
     if folder is not None:
         read = (path.read_text("utf-8", "replace") for path in sorted(folder.rglob("*.py")) if path.is_file())
         return [text for text in read if "torch" in text and len(text) < SMALL_CHARACTERS]
-    from warplint.static.registry import CLOSE, OPEN, load_rules
+    from warplint.static.rules.registry import CLOSE, OPEN, load_rules
 
     return [
         example.source.replace(OPEN, "").replace(CLOSE, "")

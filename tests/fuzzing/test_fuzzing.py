@@ -14,7 +14,7 @@ from typing_errors import CHANGES, Change
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.fixing import fix_reported
-from warplint.static.registry import load_rules
+from warplint.static.rules.registry import load_rules
 
 RULES = load_rules()
 ANALYZER = Analyzer(RULES)

@@ -11,7 +11,7 @@ from typing import Any
 from tracefile import parse_trace
 
 from warplint.capture.layout import RawWriter, Record, RunManifest, raw_name, trace_name
-from warplint.profile.trace import Trace
+from warplint.profile.kineto.trace import Trace
 from warplint.source.text import SourceText
 
 MAIN = 100

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from warplint.profile.busy import share_busy
+from warplint.profile.attribution.busy import share_busy
 
 
 def test_overlap_is_split_equally_and_gaps_are_what_is_left() -> None:

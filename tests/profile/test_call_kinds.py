@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.profile.calls import CallKind, call_kind, is_transfer
+from warplint.profile.kineto.calls import CallKind, call_kind, is_transfer
 
 
 @pytest.mark.parametrize(

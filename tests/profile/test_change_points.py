@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from warplint.profile.change_points import LEAST_CHANGE, SHORTEST, change_points
+from warplint.profile.steps.change_points import LEAST_CHANGE, SHORTEST, change_points
 
 
 def steps(seed: int, *levels: tuple[float, int], scatter: float = 0.03) -> list[float]:

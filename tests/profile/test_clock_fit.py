@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from building import TRACE_ORIGIN_US, TraceBuilder
 
-from warplint.profile.clock import ClockError, Marker, Pair, find_markers, fit_clock, unix_pairs
+from warplint.profile.kineto.clock import ClockError, Marker, Pair, find_markers, fit_clock, unix_pairs
 
 SECOND = 1_000_000_000
 

@@ -9,9 +9,9 @@ import pytest
 from building import AUTOGRAD, MAIN, ROOT, CaptureBuilder
 
 from warplint.capture.layout import Record
-from warplint.profile.fused import FusedShare
 from warplint.profile.join import join
 from warplint.profile.model import LineCost, Profile
+from warplint.profile.sections.fused import FusedShare
 
 SOURCE = "\n".join(
     [

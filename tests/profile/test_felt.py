@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from building import AUTOGRAD, MAIN, CaptureBuilder
 
-from warplint.profile.felt import THRESHOLDS
+from warplint.profile.attribution.felt import THRESHOLDS
 from warplint.profile.join import join
 from warplint.profile.model import FeltWait, IdleCause, LineCost, Profile
 

@@ -9,7 +9,7 @@ import pytest
 
 from warplint.profile.join import join
 from warplint.profile.model import Profile
-from warplint.profile.named_costs import LayerCost
+from warplint.profile.sections.named_costs import LayerCost
 
 ARCHIVE = Path(__file__).parent / "data" / "h200-layers.tar.xz"
 STEPS = 4

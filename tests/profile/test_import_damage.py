@@ -12,11 +12,11 @@ import pytest
 from tracefile import parse_trace
 
 from warplint.__main__ import main
-from warplint.profile import trace_events
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
+from warplint.profile.kineto import events as trace_events
+from warplint.profile.kineto.reader import read_partial_trace, read_trace
+from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.model import Profile
-from warplint.profile.trace import Trace, TraceError
-from warplint.profile.trace_file import read_partial_trace, read_trace
 
 EVENT_SYNC = Path(__file__).parents[1] / "data" / "traces" / "hta" / "event_sync.json.gz"
 
@@ -189,8 +189,8 @@ def test_both_decoders_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_traces_are_read_without_msgspec_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with_it = read_trace(EVENT_SYNC)
-    monkeypatch.delitem(sys.modules, "warplint.profile.trace_fast", raising=False)
-    monkeypatch.delattr("warplint.profile.trace_fast", raising=False)
+    monkeypatch.delitem(sys.modules, "warplint.profile.kineto.fast", raising=False)
+    monkeypatch.delattr("warplint.profile.kineto.fast", raising=False)
     monkeypatch.setitem(sys.modules, "msgspec", None)
     assert trace_events.decoders() == (trace_events.plain_decode,)
     assert columns(read_trace(EVENT_SYNC)) == columns(with_it)

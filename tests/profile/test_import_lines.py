@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from warplint.__main__ import main
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.profile.model import IdleCause, LineCost, Profile
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"

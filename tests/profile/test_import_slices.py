@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from warplint.profile import trace_slices
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
+from warplint.profile.kineto import slices as trace_slices
 from warplint.profile.model import Profile
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
@@ -67,7 +67,7 @@ def counts(profile: Profile) -> dict[str, tuple[float, ...]]:
 
 
 def test_a_trace_is_really_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from warplint.profile.trace_file import read_trace
+    from warplint.profile.kineto.reader import read_trace
 
     trace = read_trace(TRACES / "hta" / "sampled_rank-0.json.gz")
     begin, end = min(trace.calls.start), max(trace.work.end)

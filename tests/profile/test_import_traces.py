@@ -9,7 +9,7 @@ import pytest
 from tracefile import count
 
 from warplint.__main__ import main
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.profile.model import Profile
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"

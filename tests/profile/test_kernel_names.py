@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.profile.signature import LONGEST, dtype, signature
+from warplint.profile.names.signature import LONGEST, dtype, signature
 
 ADD = "at::native::CUDAFunctor_add<float>"
 SUM = (

@@ -108,7 +108,7 @@ def test_fetches_near_the_window_count(
     capture: CaptureBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmp_path.joinpath("capture").mkdir()
-    monkeypatch.setattr("warplint.profile.loader.NEAREST", 2)
+    monkeypatch.setattr("warplint.profile.attribution.loader.NEAREST", 2)
     far = [fetch(start, 10, 1, [[3, 10, 10, 0]]) for start in (-9000, -300, 1500, 9000)]
     near = [fetch(-40, 20, 1, [[4, 20, 20, 0]]), fetch(990, 30, 1, [[4, 30, 30, 0]])]
     write_worker(tmp_path / "capture", 2, far[0], far[1], *near, far[2], far[3])

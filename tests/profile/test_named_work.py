@@ -9,11 +9,11 @@ import pytest
 from building import AUTOGRAD, MAIN, CaptureBuilder, TraceBuilder
 
 from warplint.capture.layout import RawWriter, Record, raw_name
-from warplint.profile.groups import JITTER, LONG_US, MANY_PER_SECOND, SHORT_US, behaviour, overlapping
-from warplint.profile.imported import by_rank, import_traces
+from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.profile.join import join
-from warplint.profile.named_costs import KernelGroup, LayerCost
-from warplint.profile.tiny_copies import MANY_PER_STEP, TINY_BYTES, direction_and_memory
+from warplint.profile.names.groups import JITTER, LONG_US, MANY_PER_SECOND, SHORT_US, behaviour, overlapping
+from warplint.profile.names.tiny_copies import MANY_PER_STEP, TINY_BYTES, direction_and_memory
+from warplint.profile.sections.named_costs import KernelGroup, LayerCost
 
 SOURCE = "\n".join(f"line{number}()" for number in range(1, 9)) + "\n"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from warplint.capture.layout import LayoutError, RawWriter, Record
-from warplint.profile.raw import RawProcess, read_process
+from warplint.profile.raw.process import RawProcess, read_process
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from array import array
 
 import pytest
 
-from warplint.profile.nesting import Intervals, ThreadNesting
-from warplint.profile.sampling import Steps
-from warplint.profile.trace import NONE, HostSpans
+from warplint.profile.attribution.sampling import Steps
+from warplint.profile.kineto.nesting import Intervals, ThreadNesting
+from warplint.profile.kineto.trace import NONE, HostSpans
 
 SEEDS = range(40)
 

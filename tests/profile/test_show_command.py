@@ -14,7 +14,7 @@ import pytest
 from building import MAIN, CaptureBuilder
 
 from warplint.capture.layout import Record
-from warplint.profile.sections import SECTIONS
+from warplint.profile.sections.table import SECTIONS
 
 SOURCE = '''\
 import torch

@@ -14,12 +14,12 @@ import pytest
 from building import MAIN, ROOT, CaptureBuilder, TraceBuilder
 
 from warplint.capture.layout import RawWriter, Record, RunManifest, raw_name
-from warplint.capture.step_log import StepLog
+from warplint.capture.steps.log import StepLog
 from warplint.profile.join import join
-from warplint.profile.raw import RawWindow, WindowClose
-from warplint.profile.raw_steps import RawSteps, StepSpan
-from warplint.profile.regimes import MAX_POINTS, StepHistory
-from warplint.profile.step_points import ChangePoint
+from warplint.profile.raw.process import RawWindow, WindowClose
+from warplint.profile.raw.steps import RawSteps, StepSpan
+from warplint.profile.sections.step_points import ChangePoint
+from warplint.profile.steps.regimes import MAX_POINTS, StepHistory
 from warplint.report.step_history import step_history
 
 MS = 1_000_000

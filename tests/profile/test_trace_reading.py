@@ -9,8 +9,8 @@ import pytest
 from building import AUTOGRAD, MAIN, TRACE_ORIGIN_US, TraceBuilder
 from tracefile import parse_trace
 
-from warplint.profile.trace import NONE, TraceError, WorkKind
-from warplint.profile.trace_file import read_trace
+from warplint.profile.kineto.reader import read_trace
+from warplint.profile.kineto.trace import NONE, TraceError, WorkKind
 
 
 def test_operators_keep_sequence_and_forward_thread() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.profile.steps import STEPS_BESIDE, StepRange, StepTimes
-from warplint.profile.window_price import WindowPrice
+from warplint.profile.attribution.window_price import WindowPrice
+from warplint.profile.steps.ends import STEPS_BESIDE, StepRange, StepTimes
 
 MS = 1_000_000
 

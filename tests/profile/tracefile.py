@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warplint.profile.trace import Trace
-from warplint.profile.trace_file import read_trace
+from warplint.profile.kineto.reader import read_trace
+from warplint.profile.kineto.trace import Trace
 
 KERNELS, COPIES = ("kernel", "Kernel"), ("gpu_memcpy", "Memcpy")
 

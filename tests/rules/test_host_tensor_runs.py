@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from warplint.static.registry import CLOSE, OPEN
+from warplint.static.rules.registry import CLOSE, OPEN
 from warplint_rules.placement.host_tensor import HostTensorInHotCode
 
 Inputs = Callable[[], tuple[torch.Tensor, ...]]

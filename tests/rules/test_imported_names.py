@@ -8,8 +8,8 @@ import pytest
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.registry import CLOSE, OPEN, load_rules
-from warplint.static.rule import Rule
+from warplint.static.rules.registry import CLOSE, OPEN, load_rules
+from warplint.static.rules.rule import Rule
 
 ANALYZER = Analyzer(load_rules())
 ALIAS = "imported_name"

@@ -10,7 +10,7 @@ import pytest
 from warplint.advice.unreported import KINDS
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.registry import CLOSE, OPEN, load_rules
+from warplint.static.rules.registry import CLOSE, OPEN, load_rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 LONGEST = 260

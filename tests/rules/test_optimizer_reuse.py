@@ -8,7 +8,7 @@ import pytest
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.registry import load_rules
+from warplint.static.rules.registry import load_rules
 
 MADE = "import torch\n\n\ndef build(model):\n    optimizer = torch.optim.AdamW(model.parameters())\n"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from warplint.static.registry import RuleError, load_rules
+from warplint.static.rules.registry import RuleError, load_rules
 
 RULE = '''
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, TorchVersion, wants
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, TorchVersion, wants
 
 
 class Sample(Rule):

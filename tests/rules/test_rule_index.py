@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from warplint.static.registry import find_rules, load_rules
-from warplint.static.rule import Rule, Wants
-from warplint.static.rule_index import IndexedRule, RuleIndex, imported
+from warplint.static.rules.registry import find_rules, load_rules
+from warplint.static.rules.rule import Rule, Wants
+from warplint.static.rules.rule_index import IndexedRule, RuleIndex, imported
 
 DECLARED = ("code", "name", "preview", "severity", "since", "until")
 CHECK = """

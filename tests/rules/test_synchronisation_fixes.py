@@ -11,8 +11,8 @@ import torch
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
 from warplint.static.fixing import fix_reported
-from warplint.static.registry import CLOSE, OPEN
-from warplint.static.rule import Rule
+from warplint.static.rules.registry import CLOSE, OPEN
+from warplint.static.rules.rule import Rule
 from warplint_rules.synchronisation.checked_algebra import CheckedAlgebraInHotCode
 from warplint_rules.synchronisation.device_number import NumberCopiedToDevice
 from warplint_rules.synchronisation.scalar_write import NumberWrittenAtIndex

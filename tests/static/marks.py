@@ -6,11 +6,11 @@ import ast
 from pathlib import Path
 
 from warplint.source.text import SourceText
-from warplint.static.chunks import split
 from warplint.static.facts import Facts
-from warplint.static.index import Index
-from warplint.static.knowledge import Knowledge
-from warplint.static.values import Kind, Place
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.inference.values import Kind, Place
+from warplint.static.parsing.chunks import split
+from warplint.static.structure.index import Index
 
 HEADER = """\
 import numpy as np

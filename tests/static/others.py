@@ -7,12 +7,12 @@ from pathlib import Path
 
 from warplint.project.imports import ProjectFiles
 from warplint.source.text import SourceText
-from warplint.static.abroad import Abroad
-from warplint.static.chunks import split
 from warplint.static.facts import Facts
-from warplint.static.index import Index
-from warplint.static.knowledge import Knowledge
-from warplint.static.values import Kind, Place, Value
+from warplint.static.inference.abroad import Abroad
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.inference.values import Kind, Place, Value
+from warplint.static.parsing.chunks import split
+from warplint.static.structure.index import Index
 
 PLACES = {
     Place.UNKNOWN: "",

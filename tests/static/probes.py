@@ -8,8 +8,8 @@ from pathlib import Path
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Confidence
-from warplint.static.rule import At, Metric, Related, Rule, Signature, Verdict, Wants, wants
+from warplint.static.rules.finding import Applicability, Confidence
+from warplint.static.rules.rule import At, Metric, Related, Rule, Signature, Verdict, Wants, wants
 
 
 class Probe(Rule):

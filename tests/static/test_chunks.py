@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from warplint.source.text import SourceError, SourceText
-from warplint.static.chunks import Placed, split, split_again, starts
+from warplint.static.parsing.chunks import Placed, split, split_again, starts
 
 
 def pieces(text: str) -> list[str]:

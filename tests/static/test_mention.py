@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from warplint.static.mention import Searched
+from warplint.static.parsing.mention import Searched
 
 PATTERNS = (
     "",

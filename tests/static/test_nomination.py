@@ -8,7 +8,7 @@ import pytest
 from probes import Probe, analyze, reported
 
 from warplint.static.facts import Facts
-from warplint.static.rule import Wants, wants
+from warplint.static.rules.rule import Wants, wants
 from warplint.static.tables.frameworks import shows_pytorch
 
 CALLS = wants(calls=["torch.arange"])

@@ -6,8 +6,8 @@ import pytest
 from probes import DeviceProbe, Probe, RelatedProbe, analyze, reported
 
 from warplint.static.facts import Facts
-from warplint.static.rule import Rule
-from warplint.static.unit import Unit
+from warplint.static.inference.unit import Unit
+from warplint.static.rules.rule import Rule
 
 IMPORT = "import torch\nfrom torch import nn\n"
 NET = "class Net(nn.Module):\n    def forward(self, x):\n        return torch.zeros(3)\n"

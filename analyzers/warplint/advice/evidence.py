@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from warplint.advice.measured_limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
 from warplint.advice.products import is_product
 from warplint.profile.model import IdleCause, LineCost, Profile
-from warplint.profile.signature import dtype
+from warplint.profile.names.signature import dtype
 from warplint.report.figures import count, short_duration
-from warplint.static.finding import Lost
-from warplint.static.signature import Metric
+from warplint.static.rules.finding import Lost
+from warplint.static.rules.signature import Metric
 
 FLOAT32 = frozenset({"fp32"})
 WIDE = frozenset({"fp32", "tf32", "fp64"})

@@ -12,8 +12,8 @@ from functools import lru_cache
 from warplint.advice.weights import COSTS, HIGHEST, HOLDS, PERCENT_LOST, REPEATED
 from warplint.project.engine import all_rules
 from warplint.source.text import SourceText
-from warplint.static.finding import Confidence, Finding, Hotness, Lost, Outcome
-from warplint.static.rule import At, Risk, Rule
+from warplint.static.rules.finding import Confidence, Finding, Hotness, Lost, Outcome
+from warplint.static.rules.rule import At, Risk, Rule
 
 COUNTED_TO = 10
 """Percent are counted to a tenth, as they are printed: whoever adds up the parts comes to the same."""

@@ -12,10 +12,10 @@ from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.source.statements import statement_heads
 from warplint.static.analyze import Analysis, Site
-from warplint.static.chunks import Chunk
-from warplint.static.finding import Finding
-from warplint.static.signature import At, Metric
-from warplint.static.use import UseKind
+from warplint.static.inference.use import UseKind
+from warplint.static.parsing.chunks import Chunk
+from warplint.static.rules.finding import Finding
+from warplint.static.rules.signature import At, Metric
 
 GOES_ON = frozenset({UseKind.STORED, UseKind.RETURNED, UseKind.PASSED})
 """Uses after which a value may cost something in places that are not followed."""

@@ -12,12 +12,12 @@ import enum
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from warplint.static.arguments import is_off
-from warplint.static.blocks import CallSite
-from warplint.static.chunks import Placed
 from warplint.static.facts import Facts
-from warplint.static.index import Index
-from warplint.static.outline import Outline
+from warplint.static.inference.arguments import is_off
+from warplint.static.parsing.blocks import CallSite
+from warplint.static.parsing.chunks import Placed
+from warplint.static.parsing.outline import Outline
+from warplint.static.structure.index import Index
 from warplint.static.tables.torch_factories import FACTORIES
 from warplint.static.tables.torch_functions import LOADERS
 from warplint.static.tables.words import words

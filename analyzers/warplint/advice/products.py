@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from warplint.profile.signature import dtype
+from warplint.profile.names.signature import dtype
 
 _PRODUCT = re.compile(
     r"gemm|gemv|cutlass|xmma|convolve|scudnn|cudnn.*conv|conv.*cudnn|dgrad|wgrad|fprop|winograd|conv[23]d|"

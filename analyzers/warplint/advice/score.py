@@ -14,11 +14,11 @@ from warplint.advice.gpu_code import works_on_gpu
 from warplint.advice.practices import PRACTICES, Found, Practices
 from warplint.advice.weights import CHANGES_BAND, FLOORS, HIGHEST, PRACTICE_LIMIT, START, Band
 from warplint.project.engine import Checked
-from warplint.static.chunks import Placed
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Finding
-from warplint.static.index import Index
-from warplint.static.knowledge import Knowledge
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.parsing.chunks import Placed
+from warplint.static.rules.finding import Confidence, Finding
+from warplint.static.structure.index import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from warplint.project import measured_codes as codes
 from warplint.project.entries import BuiltIn
 from warplint.report.figures import count, short_duration
 from warplint.source.text import LINE_END
-from warplint.static.signature import Metric
+from warplint.static.rules.signature import Metric
 
 TENSOR_CORES = re.compile(
     r"\b(V100|T4|T1000|A\d{1,4}G?|L4|L20|L40S?|H\d{2,3}|GH\d{3}|B\d{3}|GB\d{3}|RTX|TITAN (V|RTX))\b"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from fractions import Fraction
 
-from warplint.static.finding import Confidence
-from warplint.static.rule import Risk
+from warplint.static.rules.finding import Confidence
+from warplint.static.rules.rule import Risk
 
 
 class Band(str, enum.Enum):

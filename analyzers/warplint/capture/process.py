@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from warplint import __version__
-from warplint.capture.kineto import cuda_in_use
+from warplint.capture.gpu.kineto import cuda_in_use
+from warplint.capture.lines.timeline import Method
 from warplint.capture.settings import Settings
-from warplint.capture.timeline import Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,26 +14,26 @@ from time import perf_counter_ns
 
 from warplint.capture import terminal
 from warplint.capture.allowance import Allowance, Opening
-from warplint.capture.compiled import Compiled
+from warplint.capture.compiled.records import Compiled
 from warplint.capture.forked_child import leave_before_destructors
-from warplint.capture.graphs import Graphs
-from warplint.capture.graphs_followed import Follower
-from warplint.capture.kineto import ProfilerWatch, may_synchronize
+from warplint.capture.gpu.kineto import ProfilerWatch, may_synchronize
+from warplint.capture.graphs.captures import Graphs
+from warplint.capture.graphs.followed import Follower
 from warplint.capture.layout import Record, raw_name
-from warplint.capture.lead_in import usual_step_ns
+from warplint.capture.lines.sources import Sources
+from warplint.capture.lines.tool_ids import GivingWay, out_of_sight
+from warplint.capture.lines.user_code import UserCode
 from warplint.capture.process import Rank, describe, script_folder
 from warplint.capture.progress import Progress
 from warplint.capture.recorder import INFO, WARNING, Recorder
-from warplint.capture.regimes import LEVEL_STEPS, RegimeWatch, median_step_ns
 from warplint.capture.settings import Settings
-from warplint.capture.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
-from warplint.capture.sources import Sources
 from warplint.capture.starting import starting_doubts
-from warplint.capture.steps import ModuleClock, OptimizerClock, StepKind, StepTimes
-from warplint.capture.tool_ids import GivingWay, out_of_sight
-from warplint.capture.user_code import UserCode
+from warplint.capture.steps.clock import ModuleClock, OptimizerClock, StepKind, StepTimes
+from warplint.capture.steps.lead_in import usual_step_ns
+from warplint.capture.steps.regimes import LEVEL_STEPS, RegimeWatch, median_step_ns
+from warplint.capture.steps.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.window import Surroundings, Window, native_method
-from warplint.capture.workers import FollowedWorkers, WorkerSettings
+from warplint.capture.workers.loop import FollowedWorkers, WorkerSettings
 
 LOOK_EVERY_NS = 1_000_000_000
 """How often steps are written out, and looked at."""

@@ -12,23 +12,23 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
-from warplint.capture import cupti
 from warplint.capture.background import Background
-from warplint.capture.buffers import Buffers
-from warplint.capture.hot_lines import FAST_NS, FAST_TRACED_NS, HotLines
-from warplint.capture.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
-from warplint.capture.layers import LayerCalls
+from warplint.capture.gpu import cupti
+from warplint.capture.gpu.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
+from warplint.capture.gpu.nvml import Nvml, NvmlUnavailable
+from warplint.capture.layers.calls import LayerCalls
 from warplint.capture.layout import MANIFEST, Record, trace_name
-from warplint.capture.lead_in import LeadIn
-from warplint.capture.nvml import Nvml, NvmlUnavailable
+from warplint.capture.lines.buffers import Buffers
+from warplint.capture.lines.hot_lines import FAST_NS, FAST_TRACED_NS, HotLines
+from warplint.capture.lines.sources import Sources
+from warplint.capture.lines.timeline import Method, Timeline, Unavailable
+from warplint.capture.lines.user_code import UserCode
 from warplint.capture.price import Price
 from warplint.capture.process import Rank, describe
 from warplint.capture.recorder import INFO, WARNING, Recorder
 from warplint.capture.settings import Settings
-from warplint.capture.sources import Sources
-from warplint.capture.steps import StepKind, module_call
-from warplint.capture.timeline import Method, Timeline, Unavailable
-from warplint.capture.user_code import UserCode
+from warplint.capture.steps.clock import StepKind, module_call
+from warplint.capture.steps.lead_in import LeadIn
 
 SETTLE_S = 60.0
 """How long to wait for the GPU to finish what was launched in the window."""
@@ -115,7 +115,7 @@ class Window:
             )
 
     def _follow_by_tracing(self, step_clock_tool: int | None) -> bool:
-        from warplint.capture.timeline_settrace import SettraceTimeline
+        from warplint.capture.lines.settrace import SettraceTimeline
 
         if not isinstance(self._timeline, SettraceTimeline):
             return False
@@ -345,9 +345,9 @@ def native_method() -> Method:
 
 def make_timeline(buffers: Buffers, user_code: UserCode) -> Timeline:
     if sys.version_info >= (3, 12):
-        from warplint.capture.timeline_monitoring import MonitoringTimeline
+        from warplint.capture.lines.monitoring import MonitoringTimeline
 
         return MonitoringTimeline(buffers, user_code)
-    from warplint.capture.timeline_settrace import SettraceTimeline
+    from warplint.capture.lines.settrace import SettraceTimeline
 
     return SettraceTimeline(buffers, user_code)

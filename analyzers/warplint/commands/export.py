@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, LayoutError, RunManifest
+from warplint.profile.imported.recording import Recording, read_recording
 from warplint.profile.model import Profile
-from warplint.profile.recording import Recording, read_recording
 from warplint.profile.store import open_profile
 from warplint.project.captures import captures
 from warplint.project.root import find_root

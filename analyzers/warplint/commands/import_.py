@@ -14,11 +14,11 @@ from pathlib import Path
 from warplint import __version__
 from warplint.capture.folder import new_capture_folder, prune
 from warplint.capture.layout import RunManifest
-from warplint.profile.imported import by_rank, import_traces
-from warplint.profile.imported_notes import RankFile
+from warplint.profile.imported.costs import by_rank, import_traces
+from warplint.profile.imported.notes import RankFile
+from warplint.profile.kineto.trace import TraceError
 from warplint.profile.model import Profile
 from warplint.profile.store import save
-from warplint.profile.trace import TraceError
 from warplint.project.root import find_root
 from warplint.report import costs_terminal
 from warplint.report.costs_terminal import Listing

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCost, Profile, Totals
 from warplint.profile.schema import APPLICATION_ID, LINE_FIGURES, SCHEMA_VERSION, TABLES, insert
-from warplint.profile.sections import SECTIONS, from_plain, to_plain
+from warplint.profile.sections.table import SECTIONS, from_plain, to_plain
 
 _HEADER_LENGTH = 100
 _MAGIC = b"SQLite format 3\0"

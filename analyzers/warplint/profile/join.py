@@ -1,7 +1,7 @@
 """Joins a raw capture folder into costs per line.
 
 One process is shown, that of the lowest rank; what the others did is said in a note. Several windows of the
-process are summed, where its steps were alike (regimes.py).
+process are summed, where its steps were alike (steps/regimes.py).
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from pathlib import Path
 
 from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile import notes
-from warplint.profile.captured_graphs import CapturedGraphs
-from warplint.profile.charge import Charger
-from warplint.profile.clock import ClockError
-from warplint.profile.compilation import graph_breaks, recompilations
-from warplint.profile.compiled import CompiledLines
-from warplint.profile.device_readings import device_readings
-from warplint.profile.graphs import ReplayedLines
-from warplint.profile.host_calls import HostCalls
-from warplint.profile.inner_lines import InnerLines
-from warplint.profile.layers import LayerTimeline
-from warplint.profile.loader import LoaderCosts, read_loader, with_workers
+from warplint.profile.attribution.captured_graphs import CapturedGraphs
+from warplint.profile.attribution.charge import Charger
+from warplint.profile.attribution.compiled import CompiledLines
+from warplint.profile.attribution.graphs import ReplayedLines
+from warplint.profile.attribution.host_calls import HostCalls
+from warplint.profile.attribution.inner_lines import InnerLines
+from warplint.profile.attribution.loader import LoaderCosts, read_loader, with_workers
+from warplint.profile.attribution.own_time import discount_capture
+from warplint.profile.attribution.tally import LineKey, Tally
+from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
+from warplint.profile.attribution.window import tally_device, tally_host
+from warplint.profile.attribution.window_price import WindowPrice
+from warplint.profile.attribution.window_trace import read_window_trace
+from warplint.profile.kineto.clock import ClockError
+from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.model import CapturedSource, Profile
+from warplint.profile.names.layers import LayerTimeline
 from warplint.profile.naming import root_relative
-from warplint.profile.own_time import discount_capture
-from warplint.profile.raw import RawProcess, RawWindow, WindowClose, read_process
-from warplint.profile.regimes import step_history, unix_minus_host_ns
-from warplint.profile.steps import StepRange, StepTimes
-from warplint.profile.tally import LineKey, Tally
-from warplint.profile.timeline import NOWHERE, Places, Timeline
-from warplint.profile.trace import Trace, TraceError
-from warplint.profile.window import tally_device, tally_host
-from warplint.profile.window_price import WindowPrice
-from warplint.profile.window_trace import read_window_trace
+from warplint.profile.raw.process import RawProcess, RawWindow, WindowClose, read_process
+from warplint.profile.sections.compilation import graph_breaks, recompilations
+from warplint.profile.sections.device_readings import device_readings
+from warplint.profile.steps.ends import StepRange, StepTimes
+from warplint.profile.steps.regimes import step_history, unix_minus_host_ns
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from warplint.profile.compilation import GraphBreak, Recompilation
-from warplint.profile.device_readings import DeviceReading
-from warplint.profile.felt_costs import FeltWait
-from warplint.profile.fused import FusedShare
-from warplint.profile.loader_costs import Loader, LoaderLine
-from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
-from warplint.profile.step_points import ChangePoint, StepPoint
-from warplint.profile.window_price import WindowPrice
+from warplint.profile.attribution.window_price import WindowPrice
+from warplint.profile.sections.compilation import GraphBreak, Recompilation
+from warplint.profile.sections.device_readings import DeviceReading
+from warplint.profile.sections.felt_costs import FeltWait
+from warplint.profile.sections.fused import FusedShare
+from warplint.profile.sections.loader_costs import Loader, LoaderLine
+from warplint.profile.sections.named_costs import KernelGroup, LayerCost, TinyCopies
+from warplint.profile.sections.step_points import ChangePoint, StepPoint
 
 
 class IdleCause(str, enum.Enum):

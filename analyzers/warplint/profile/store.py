@@ -11,7 +11,7 @@ from pathlib import Path
 
 from warplint.capture.layout import STORE, LayoutError, RunManifest
 from warplint.profile.database import DatabaseError, Owner, owner_of, read_database, write_database
-from warplint.profile.imported import join_imported
+from warplint.profile.imported.costs import join_imported
 from warplint.profile.join import join
 from warplint.profile.model import Profile
 

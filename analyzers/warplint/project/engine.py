@@ -22,17 +22,17 @@ from warplint.project.torch_target import TorchTargets
 from warplint.source.functions import Function, functions_of_broken, functions_of_tree
 from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
-from warplint.static.abroad import Abroad
 from warplint.static.analyze import Analysis, Analyzer
-from warplint.static.finding import Applicability, Edit, Finding
+from warplint.static.inference.abroad import Abroad
+from warplint.static.rules.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     from warplint.capture.layout import LayoutError
     from warplint.profile.follow import PlacedCost
     from warplint.profile.model import Profile
     from warplint.static.fixing import FixResult
-    from warplint.static.rule import Rule
-    from warplint.static.rule_index import AnyRule
+    from warplint.static.rules.rule import Rule
+    from warplint.static.rules.rule_index import AnyRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warplint.static.rule import Rule
+    from warplint.static.rules.rule import Rule
 
 
 class TimedRule:

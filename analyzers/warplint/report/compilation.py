@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from warplint.profile.compilation import GraphBreak, Recompilation
 from warplint.profile.model import Profile
+from warplint.profile.sections.compilation import GraphBreak, Recompilation
 from warplint.report.figures import count, counted
 
 PLACES_NAMED = 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from warplint.profile.model import KernelCost, LineCost, Profile, Totals
-from warplint.profile.sections import SECTIONS, to_plain
+from warplint.profile.sections.table import SECTIONS, to_plain
 
 KERNELS_SHOWN = 3
 

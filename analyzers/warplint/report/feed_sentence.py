@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warplint.profile.loader_costs import LoaderLine
 from warplint.profile.model import LineCost, Profile
+from warplint.profile.sections.loader_costs import LoaderLine
 from warplint.report.figures import counted, milliseconds, share
 from warplint.source.text import LINE_END
 

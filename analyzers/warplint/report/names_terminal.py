@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from warplint.profile.groups import JITTERY
 from warplint.profile.model import Profile
-from warplint.profile.named_costs import KernelGroup, LayerCost, TinyCopies
+from warplint.profile.names.groups import JITTERY
+from warplint.profile.sections.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.report.figures import count, counted, milliseconds, share
 from warplint.report.frame import VISIBLE
 from warplint.source.records import dataclass

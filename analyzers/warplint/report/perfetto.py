@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from warplint.profile.charge import Charger
-from warplint.profile.layers import OUTSIDE
-from warplint.profile.nesting import by_thread
-from warplint.profile.recording import Line, RecordedWindow, Recording
-from warplint.profile.signature import dtype, signature
-from warplint.profile.trace import HostSpans, WorkKind
+from warplint.profile.attribution.charge import Charger
+from warplint.profile.imported.recording import Line, RecordedWindow, Recording
+from warplint.profile.kineto.nesting import by_thread
+from warplint.profile.kineto.trace import HostSpans, WorkKind
+from warplint.profile.names.layers import OUTSIDE
+from warplint.profile.names.signature import dtype, signature
 from warplint.source.records import dataclass
 
 HOST, FIRST_GPU = 1, 2

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 
 from warplint.project.builtin import BuiltIn
-from warplint.static.rule import Example, Rule
+from warplint.static.rules.rule import Example, Rule
 from warplint.static.torch_version import NEWEST
 
 OPEN, CLOSE = "«", "»"

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator
 
 from warplint import __version__
+from warplint.profile.imported.recording import RecordedWindow, Recording
 from warplint.profile.model import LineCost, Profile
-from warplint.profile.recording import RecordedWindow, Recording
-from warplint.profile.signature import signature
+from warplint.profile.names.signature import signature
 
 SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 UNIT = "microseconds"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warplint.profile.step_points import ChangePoint
+from warplint.profile.sections.step_points import ChangePoint
 from warplint.report.figures import count, milliseconds
 
 CHANGES_TOLD = 3

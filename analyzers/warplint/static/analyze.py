@@ -12,19 +12,19 @@ from warplint.source.diffs import MovedLines
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.abroad import Abroad, View
-from warplint.static.chunks import Chunk, Placed, split, split_again, whole
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Finding, Related
-from warplint.static.hotness import HotnessMap
-from warplint.static.index import Index
-from warplint.static.knowledge import Knowledge
-from warplint.static.location import confidence_in, within
-from warplint.static.nominate import Nominator
-from warplint.static.questions import Answers, Ground, Question
-from warplint.static.revision import Revision, read_same
-from warplint.static.rule import Rule, Verdict
-from warplint.static.rule_index import AnyRule, imported
+from warplint.static.inference.abroad import Abroad, View
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.inference.questions import Answers, Ground, Question
+from warplint.static.parsing.chunks import Chunk, Placed, split, split_again, whole
+from warplint.static.rules.finding import Applicability, Finding, Related
+from warplint.static.rules.nominate import Nominator
+from warplint.static.rules.rule import Rule, Verdict
+from warplint.static.rules.rule_index import AnyRule, imported
+from warplint.static.structure.hotness import HotnessMap
+from warplint.static.structure.index import Index
+from warplint.static.structure.location import confidence_in, within
+from warplint.static.structure.revision import Revision, read_same
 from warplint.static.tables.frameworks import shows_pytorch
 from warplint.static.torch_version import NEWEST, TorchVersion
 

@@ -11,19 +11,25 @@ from pathlib import Path
 from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static import domain
-from warplint.static.blocks import Block, FunctionOutline
-from warplint.static.chunks import Placed
-from warplint.static.finding import Hotness
-from warplint.static.knowledge import Knowledge
-from warplint.static.names import Comprehension, Scope, canonical, comprehension_binds, function_scope
-from warplint.static.role import Role
+from warplint.static.inference import domain
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.inference.unit import Unit
+from warplint.static.inference.use import Use, UseKind
+from warplint.static.inference.uses import Uses
+from warplint.static.inference.values import UNKNOWN, Kind, Value
+from warplint.static.parsing.blocks import Block, FunctionOutline
+from warplint.static.parsing.chunks import Placed
+from warplint.static.parsing.tree import FunctionNode
+from warplint.static.rules.finding import Hotness
+from warplint.static.structure.names import (
+    Comprehension,
+    Scope,
+    canonical,
+    comprehension_binds,
+    function_scope,
+)
+from warplint.static.structure.role import Role
 from warplint.static.torch_version import NEWEST, TorchVersion
-from warplint.static.tree import FunctionNode
-from warplint.static.unit import Unit
-from warplint.static.use import Use, UseKind
-from warplint.static.uses import Uses
-from warplint.static.values import UNKNOWN, Kind, Value
 
 _PLACES_IN_FSTRINGS = sys.version_info >= (3, 12)
 

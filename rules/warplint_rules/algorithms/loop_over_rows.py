@@ -3,10 +3,10 @@ from __future__ import annotations
 import ast
 
 from warplint.source.pattern import Pattern
-from warplint.static.arguments import is_off
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.inference.arguments import is_off
+from warplint.static.rules.finding import Confidence, Hotness
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.words import words
 from warplint_rules._roles import QUIET_ROLES
 

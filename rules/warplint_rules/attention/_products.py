@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Use, UseKind
-from warplint.static.tree import dotted, last_name
+from warplint.static.parsing.tree import dotted, last_name
 from warplint_rules._calls import argument, has_unpacking
 
 PRODUCTS = {"baddbmm", "bmm", "matmul"}

@@ -7,8 +7,8 @@ import enum
 from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
-from warplint.static.arguments import is_off
 from warplint.static.facts import Facts, Role
+from warplint.static.inference.arguments import is_off
 from warplint_rules._calls import keyword
 from warplint_rules.data._words import words_of
 

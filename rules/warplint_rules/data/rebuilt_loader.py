@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import ast
 
-from warplint.static.arguments import is_off
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint.static.tree import FunctionNode
+from warplint.static.inference.arguments import is_off
+from warplint.static.parsing.tree import FunctionNode
+from warplint.static.rules.finding import Confidence, Hotness
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking
 from warplint_rules._loaders import CALLS, setting
 from warplint_rules._loops import Loop, loops_around

@@ -4,9 +4,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Confidence
-from warplint.static.location import is_aside
-from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rules.finding import Applicability, Confidence
+from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.structure.location import is_aside
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules.frameworks._trainers import LIGHTNING_TRAINERS, TRAINING_ARGUMENTS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts, Role
-from warplint.static.finding import Hotness
+from warplint.static.parsing.tree import FunctionNode, LoopNode, children, last_name
+from warplint.static.rules.finding import Hotness
 from warplint.static.tables.frequency import BACKWARD, OPTIMIZER
-from warplint.static.tree import FunctionNode, LoopNode, children, last_name
 from warplint_rules._loops import loops_around
 
 MEASURES = frozenset({"max_memory_allocated", "max_memory_reserved", "reset_peak_memory_stats"})

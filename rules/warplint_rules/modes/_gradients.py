@@ -7,7 +7,7 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.tree import FunctionNode, below, dotted, last_name
+from warplint.static.parsing.tree import FunctionNode, below, dotted, last_name
 
 _PLAIN_CONTEXTS = frozenset(
     {

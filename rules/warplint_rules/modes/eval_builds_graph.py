@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.finding import Confidence, Related
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.parsing.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
+from warplint.static.rules.finding import Confidence, Related
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import OPTIMIZER
-from warplint.static.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
 from warplint_rules.modes._gradients import freezes, may_record, runs
 
 USES = Pattern(r"\w*(adversar|attack|backward|finetune|optimi[sz]e|perturb|train|update_model)\w*|grad")

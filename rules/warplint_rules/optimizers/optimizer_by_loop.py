@@ -4,8 +4,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Confidence
-from warplint.static.rule import (
+from warplint.static.parsing.tree import FunctionNode, last_name
+from warplint.static.rules.finding import Applicability, Confidence
+from warplint.static.rules.rule import (
     At,
     Example,
     Metric,
@@ -17,7 +18,6 @@ from warplint.static.rule import (
     Verdict,
     wants,
 )
-from warplint.static.tree import FunctionNode, last_name
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules._optimizers import FUSED
 

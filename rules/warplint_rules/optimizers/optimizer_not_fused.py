@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Confidence, Severity
-from warplint.static.rule import (
+from warplint.static.inference.values import Kind
+from warplint.static.parsing.tree import below, last_name
+from warplint.static.rules.finding import Applicability, Confidence, Severity
+from warplint.static.rules.rule import (
     At,
     Example,
     Metric,
@@ -18,8 +20,6 @@ from warplint.static.rule import (
     Verdict,
     wants,
 )
-from warplint.static.tree import below, last_name
-from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules._tests import is_test
 

@@ -6,9 +6,9 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from warplint.static.parsing.tree import FunctionNode, children, dotted, last_name
 from warplint.static.tables import waits
 from warplint.static.tables.words import words
-from warplint.static.tree import FunctionNode, children, dotted, last_name
 from warplint_rules.placement._content import NAMES
 
 _LIBRARIES = frozenset({"F", "functional", "math", "np", "numpy", "t", "th", "torch"})

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from warplint.static.rule import At, Example, Metric, Risk, Signature, TorchVersion
+from warplint.static.rules.rule import At, Example, Metric, Risk, Signature, TorchVersion
 from warplint_rules.placement._host_made import HostMade
 from warplint_rules.placement._journey import Effect
 

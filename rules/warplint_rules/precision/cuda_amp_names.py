@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability, Confidence, Severity
-from warplint.static.rule import (
+from warplint.static.parsing.tree import FunctionNode
+from warplint.static.rules.finding import Applicability, Confidence, Severity
+from warplint.static.rules.rule import (
     At,
     Example,
     Metric,
@@ -19,7 +20,6 @@ from warplint.static.rule import (
     Verdict,
     wants,
 )
-from warplint.static.tree import FunctionNode
 from warplint_rules._calls import has_unpacking
 from warplint_rules.precision._amp import OLD, misuse
 

@@ -7,8 +7,8 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.location import is_aside
-from warplint.static.tree import FunctionNode
+from warplint.static.parsing.tree import FunctionNode
+from warplint.static.structure.location import is_aside
 
 _HARDWARE = Pattern(r"__name__|is_available|device_count|\b(use_)?(cuda|gpu)\b|device", re.IGNORECASE)
 """What a condition says that holds in every run on a GPU."""

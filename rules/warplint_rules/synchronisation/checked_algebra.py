@@ -4,10 +4,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
-from warplint.static.finding import Applicability
-from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.parsing.tree import FunctionNode, last_name
+from warplint.static.rules.finding import Applicability
+from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.waits import CHECKED
-from warplint.static.tree import FunctionNode, last_name
 from warplint_rules._calls import has_unpacking
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting

@@ -3,9 +3,9 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.parsing.tree import last_name
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.waits import COUNTED
-from warplint.static.tree import last_name
 from warplint_rules._calls import argument, has_unpacking
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import (

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting
 

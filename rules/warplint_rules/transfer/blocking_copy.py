@@ -4,9 +4,20 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts, Role, UseKind
-from warplint.static.finding import Applicability, Confidence, Hotness
-from warplint.static.rule import At, Example, Metric, Rewrite, Risk, Rule, Severity, Signature, Verdict, wants
-from warplint.static.values import Kind
+from warplint.static.inference.values import Kind
+from warplint.static.rules.finding import Applicability, Confidence, Hotness
+from warplint.static.rules.rule import (
+    At,
+    Example,
+    Metric,
+    Rewrite,
+    Risk,
+    Rule,
+    Severity,
+    Signature,
+    Verdict,
+    wants,
+)
 from warplint_rules._calls import has_unpacking, with_keyword
 from warplint_rules._gradients import runs_without_gradients
 from warplint_rules._loaders import is_pinned

@@ -11,8 +11,8 @@ from warplint.advice.diagnosis.feeding import Feeding, fed_us, feeding
 from warplint.advice.diagnosis.host_waits import LineWaits, host_waits
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Phase
+from warplint.profile.kineto.lines import STEP
 from warplint.profile.model import IdleCause, LineCost, Profile
-from warplint.profile.trace_timeline import STEP
 from warplint.source.text import LINE_END
 
 _BACKWARD = re.compile(r"\.backward\(|\bautograd\.grad\(|\bbackward\(loss")

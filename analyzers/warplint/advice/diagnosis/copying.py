@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warplint.advice.diagnosis.kernels import is_copy
 from warplint.profile.model import LineCost
-from warplint.profile.tiny_copies import TINY_BYTES, direction_and_memory
+from warplint.profile.names.tiny_copies import TINY_BYTES, direction_and_memory
 from warplint.source.records import dataclass
 
 

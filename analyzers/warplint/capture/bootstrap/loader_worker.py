@@ -1,6 +1,6 @@
 """Run by its path in a loader worker that begins with a new interpreter: finds what the worker is to run.
 
-The process that starts the worker sends ``SETTINGS``. ``worker_loop`` is read from here (capture/workers.py).
+The process that starts the worker sends ``SETTINGS``; it reads ``worker_loop`` (capture/workers/loop.py).
 Whatever goes wrong, the worker runs torch's own loop.
 """
 
@@ -32,7 +32,7 @@ def load_warplint() -> None:
 
 try:
     load_warplint()
-    from warplint.capture.workers import followed_loop
+    from warplint.capture.workers.loop import followed_loop
 
     worker_loop = followed_loop(SETTINGS)
 except Exception:

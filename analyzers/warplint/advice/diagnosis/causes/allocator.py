@@ -8,8 +8,8 @@ from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure
-from warplint.profile.felt_costs import FeltPart
 from warplint.profile.model import IdleCause
+from warplint.profile.sections.felt_costs import FeltPart
 from warplint.report.figures import count
 
 EMPTYING = "empty_cache("

@@ -9,8 +9,8 @@ from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.kernels import is_collective
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure
-from warplint.profile.named_costs import KernelGroup
-from warplint.profile.signature import dtype, signature
+from warplint.profile.names.signature import dtype, signature
+from warplint.profile.sections.named_costs import KernelGroup
 
 
 def _contended(steps: CapturedSteps) -> dict[tuple[str, str], KernelGroup]:

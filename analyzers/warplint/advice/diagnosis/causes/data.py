@@ -8,8 +8,8 @@ from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
-from warplint.profile.loader_costs import Loader, LoaderLine
 from warplint.profile.model import IdleCause
+from warplint.profile.sections.loader_costs import Loader, LoaderLine
 from warplint.report.figures import counted, milliseconds, share
 
 ALL = 0.995

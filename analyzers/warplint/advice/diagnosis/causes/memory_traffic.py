@@ -9,8 +9,8 @@ from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.kernels import only_moves_memory
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure
-from warplint.profile.groups import SHORT_US
 from warplint.profile.model import LineCost
+from warplint.profile.names.groups import SHORT_US
 from warplint.report.figures import count
 
 

@@ -1,0 +1,1 @@
+"""What torch.compile made of the program."""

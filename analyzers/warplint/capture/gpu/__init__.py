@@ -1,0 +1,1 @@
+"""What the GPU did: Kineto's trace, CUPTI, NVML."""

@@ -1,0 +1,1 @@
+"""CUDA graphs: what each was captured from, and which is replayed when."""

@@ -1,0 +1,1 @@
+"""Which layer of the model each call is in."""

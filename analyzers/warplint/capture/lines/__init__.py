@@ -1,0 +1,1 @@
+"""Which line of the user's source runs, on each thread."""

@@ -1,0 +1,1 @@
+"""Where steps end, and when they have settled or changed."""

@@ -1,0 +1,1 @@
+"""Which line every piece of time belongs to."""

@@ -1,0 +1,1 @@
+"""Costs of programs that Warplint did not run."""

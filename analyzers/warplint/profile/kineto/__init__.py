@@ -1,0 +1,1 @@
+"""Reads Kineto traces: our own, and everyone's."""

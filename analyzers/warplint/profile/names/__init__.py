@@ -1,0 +1,1 @@
+"""What ran, by name: layers, groups of kernels, tiny copies."""

@@ -1,0 +1,1 @@
+"""Reads what a captured process wrote."""

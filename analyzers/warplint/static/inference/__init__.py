@@ -1,0 +1,1 @@
+"""What each expression is, without running it."""

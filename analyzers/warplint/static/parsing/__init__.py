@@ -1,0 +1,1 @@
+"""A text cut into pieces, and what one walk over each finds."""

@@ -1,0 +1,1 @@
+"""What a module is made of: definitions, roles, loops, and how often each place runs."""
