@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.finding import Hotness
-from warplint.static.rule import (
+from warplint.static.rules.finding import Hotness
+from warplint.static.rules.rule import (
     At,
     Confidence,
     Example,
