@@ -15,7 +15,7 @@ from warplint.project.catalogue import catalogue
 from warplint.report.rule_page import explanation, rule_page
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.rules.finding import Applicability
+from warplint.static.finding import Applicability
 from warplint.static.rules.registry import CLOSE, OPEN
 from warplint.static.rules.rule import Rule
 

@@ -74,7 +74,7 @@ MAY_IMPORT = {
         "warplint.advice",
         "warplint.profile.model",
         "warplint.profile.follow",
-        "warplint.static.rules.finding",
+        "warplint.static.finding",
         "warplint.static.rules.rule",
         "warplint.capture.layout",
         "warplint.report",

@@ -18,13 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from warplint.profile.attribution.charge import Charger
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.join import raw_files
 from warplint.profile.kineto.calls import BACKWARD_NODE
 from warplint.profile.kineto.nesting import ThreadNesting, by_thread
 from warplint.profile.kineto.trace import NONE, HostSpans, Trace, spans_named
 from warplint.profile.raw.process import read_process
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.source.statements import statement_heads
 
 Place = tuple[str, int]

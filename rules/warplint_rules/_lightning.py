@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Hotness
 from warplint.static.parsing.tree import FunctionNode, last_name
-from warplint.static.rules.finding import Hotness
 
 LOGGING = {"log", "log_dict"}
 STEPS = {"training_step", "validation_step", "test_step", "predict_step"}

@@ -9,7 +9,7 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from warplint.source.span import Span
-from warplint.static.rules.finding import Edit
+from warplint.static.finding import Edit
 from warplint_server import fixing
 from warplint_server.diagnostics import diagnostic, location
 from warplint_server.document import Document, Results

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from warplint.project.builtin import UNUSED_SUPPRESSION
-from warplint.static.rules.finding import Finding, Outcome, Severity
+from warplint.static.finding import Finding, Outcome, Severity
 from warplint_server.document import Results
 from warplint_server.measured import headline
 from warplint_server.notebook_document import NotebookText

@@ -14,7 +14,7 @@ from pygls.uris import to_fs_path
 
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 from warplint_server.positions import Positions
 from warplint_server.settings import Settings
 from warplint_server.workspace import Measured, Project

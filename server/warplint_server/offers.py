@@ -12,7 +12,7 @@ from lsprotocol import types
 from warplint.project.builtin import UNUSED_SUPPRESSION
 from warplint.source.diffs import moved_lines
 from warplint.source.span import Span
-from warplint.static.rules.finding import Applicability, Edit, Finding
+from warplint.static.finding import Applicability, Edit, Finding
 from warplint_server.document import Results
 
 FIX_ALL = "source.fixAll.warplint"

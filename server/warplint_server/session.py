@@ -363,7 +363,7 @@ def _with_faults(checked: Checked, source: NotebookText) -> Checked:
     """What was found, with a finding for each cell that cannot be parsed."""
     from warplint.project.builtin import UNPARSABLE
     from warplint.source.records import replace
-    from warplint.static.rules.finding import Finding
+    from warplint.static.finding import Finding
 
     faults = [
         Finding(UNPARSABLE.code, UNPARSABLE.name, message, span, severity=UNPARSABLE.severity)

@@ -8,7 +8,7 @@ from warplint.advice.measured import Captured, findings, join
 from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding, Outcome
+from warplint.static.finding import Finding, Outcome
 
 H200 = "NVIDIA H200"
 

@@ -10,7 +10,7 @@ from measuring import measured, outcomes, profile_of
 
 from warplint.profile.join import join as join_capture
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Profile
-from warplint.static.rules.finding import Finding, Outcome, Severity, lost_together
+from warplint.static.finding import Finding, Outcome, Severity, lost_together
 
 LOOP = """\
 import torch

@@ -9,7 +9,7 @@ from warplint.advice.practices import PRACTICES
 from warplint.advice.score import score
 from warplint.advice.weights import COSTS, Band
 from warplint.source.records import replace
-from warplint.static.rules.finding import Confidence, Hotness
+from warplint.static.finding import Confidence, Hotness
 
 START = (75, "where every file with GPU code starts", None)
 

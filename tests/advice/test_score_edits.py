@@ -19,7 +19,7 @@ from warplint.advice.score import Score, score
 from warplint.profile.join import join as join_capture
 from warplint.project.engine import Checked, Engine
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "profile" / "data" / "h200-unet3d.tar.xz"

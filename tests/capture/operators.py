@@ -10,9 +10,9 @@ from pathlib import Path
 
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.recompute import Recomputation
-from warplint.profile.attribution.timeline import Places, Timeline
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.raw.process import RawProcess, RawWindow, read_process
+from warplint.profile.timeline import Places, Timeline
 
 MARK = re.compile(r"# -> (.+)$")
 

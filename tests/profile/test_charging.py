@@ -9,9 +9,9 @@ from building import AUTOGRAD, MAIN, TraceBuilder
 
 from warplint.capture.layout import RawSource
 from warplint.profile.attribution.charge import Charger, Phase
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.kineto.clock import Pair, fit_clock
 from warplint.profile.raw.process import RawProcess, RawWindow
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 
 OTHER = 300
 SOURCE = "\n".join(f"line{number}" for number in range(1, 21)) + "\n"

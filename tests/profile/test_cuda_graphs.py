@@ -12,11 +12,11 @@ from building import MAIN, CaptureBuilder, TraceBuilder, host_ns
 from warplint.capture.layout import Record
 from warplint.profile.attribution.charge import Charger, Phase
 from warplint.profile.attribution.graphs import CapturedLaunch, ReplayedLines, captured_launches
-from warplint.profile.attribution.timeline import Places, Timeline
 from warplint.profile.join import join
 from warplint.profile.kineto.reader import read_trace
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.raw.process import RawProcess, RawWindow
+from warplint.profile.timeline import Places, Timeline
 
 DATA = Path(__file__).parent / "data"
 SOURCE = "\n".join(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from warplint.capture.layout import RawSource
-from warplint.profile.attribution.timeline import NOWHERE, Place, Places, ThreadLines, Timeline
 from warplint.profile.raw.process import RawProcess, RawWindow
+from warplint.profile.timeline import NOWHERE, Place, Places, ThreadLines, Timeline
 
 SOURCE = """\
 x = f(

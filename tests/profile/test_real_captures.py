@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from warplint.profile.attribution.charge import Charger
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.kineto.calls import BACKWARD_NODE
 from warplint.profile.kineto.clock import Clock
@@ -21,6 +20,7 @@ from warplint.profile.kineto.trace import Trace, spans_named
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.raw.process import read_process
 from warplint.profile.store import open_profile
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.project.captures import captures
 
 SLEEP_US = 20_000

@@ -14,7 +14,7 @@ from warplint.project import batch, cache
 from warplint.project.batch import Mode, Work, check_files
 from warplint.project.config import Config
 from warplint.project.files import Target
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 SAFE = """\
 import torch

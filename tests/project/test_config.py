@@ -15,7 +15,7 @@ from warplint.project.config import (
     read_settings,
 )
 from warplint.project.root import find_root
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 
 def write(folder: Path, text: str) -> Path:

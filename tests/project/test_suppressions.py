@@ -9,7 +9,7 @@ import pytest
 from warplint.project.suppressions import Suppressions, read_suppressions, silencing_edit
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 CODES = {"WL101": "WL101", "WL102": "WL102", "WL201": "WL201", "host-read": "WL201"}
 

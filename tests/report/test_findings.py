@@ -13,7 +13,7 @@ from warplint.report.style import Style
 from warplint.report.summary import Tally, diff_summary, summary
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Applicability, Confidence, Finding, Hotness, Related
+from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Related
 
 SOURCE = "import torch\nfor x in y:\n    print(x.item())\n"
 

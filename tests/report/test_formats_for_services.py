@@ -14,7 +14,7 @@ from test_findings import SOURCE, finding, render, result
 from warplint.project.result import FileResult
 from warplint.source.records import replace
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Confidence, Hotness, Related, Severity
+from warplint.static.finding import Confidence, Hotness, Related, Severity
 
 LOOP = finding("x in y:\n", code="WL101", name="host-tensor-in-hot-code", severity=Severity.ERROR)
 ITEM = finding(

@@ -10,8 +10,8 @@ import pytest
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
+from warplint.static.finding import Applicability, Finding
 from warplint.static.fixing import fix_reported
-from warplint.static.rules.finding import Applicability, Finding
 from warplint.static.rules.registry import CLOSE, OPEN, load_rules
 from warplint.static.rules.rule import Example, Rule
 

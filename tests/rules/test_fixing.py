@@ -14,8 +14,8 @@ from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Edit
 from warplint.static.fixing import MAX_ROUNDS, FixResult, apply_edits, edits, fix_reported
-from warplint.static.rules.finding import Applicability, Confidence, Edit
 from warplint.static.rules.rule import At, Metric, Rewrite, Rule, Signature, Verdict, wants
 
 if TYPE_CHECKING:

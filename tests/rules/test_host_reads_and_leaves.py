@@ -6,7 +6,7 @@ from pathlib import Path
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.rules.finding import Applicability, Finding
+from warplint.static.finding import Applicability, Finding
 from warplint.static.rules.registry import load_rules
 
 LOOP = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Applicability, Confidence
+from warplint.static.finding import Applicability, Confidence
 from warplint.static.rules.rule import At, Metric, Related, Rule, Signature, Verdict, Wants, wants
 
 

@@ -8,8 +8,8 @@ import pytest
 from others import described, look, value, write
 
 from warplint.project.imports import ProjectFiles
+from warplint.static.finding import Hotness
 from warplint.static.inference.abroad import Abroad
-from warplint.static.rules.finding import Hotness
 
 UTILS = """\
 import numpy as np

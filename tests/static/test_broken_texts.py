@@ -8,7 +8,7 @@ import pytest
 from probes import Probe, analyze, reported
 
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Applicability
+from warplint.static.finding import Applicability
 
 GOOD = "import torch\ndef f():\n    return torch.zeros(3)\n"
 

@@ -9,7 +9,7 @@ from probes import Probe
 
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
-from warplint.static.rules.finding import Confidence
+from warplint.static.finding import Confidence
 
 MADE = "import torch\ntorch.zeros(3)\n"
 

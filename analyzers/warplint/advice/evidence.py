@@ -11,7 +11,7 @@ from warplint.advice.products import is_product
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.names.signature import dtype
 from warplint.report.figures import count, short_duration
-from warplint.static.rules.finding import Lost
+from warplint.static.finding import Lost
 from warplint.static.rules.signature import Metric
 
 FLOAT32 = frozenset({"fp32"})

@@ -12,7 +12,7 @@ from functools import lru_cache
 from warplint.advice.weights import COSTS, HIGHEST, HOLDS, PERCENT_LOST, REPEATED
 from warplint.project.engine import all_rules
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Confidence, Finding, Hotness, Lost, Outcome
+from warplint.static.finding import Confidence, Finding, Hotness, Lost, Outcome
 from warplint.static.rules.rule import At, Risk, Rule
 
 COUNTED_TO = 10

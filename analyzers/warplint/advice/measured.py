@@ -19,7 +19,7 @@ from warplint.report.figures import short_duration
 from warplint.source.records import replace
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Confidence, Finding, Hotness, Measured, Outcome, Severity
+from warplint.static.finding import Confidence, Finding, Hotness, Measured, Outcome, Severity
 from warplint.static.rules.signature import At, Metric, Signature
 
 ON_CPU = "Not judged: the capture is of a CPU, which does not show what this costs a GPU."

@@ -5,7 +5,7 @@ Shares are of a captured step, without what the capture itself took. docs/measur
 
 from __future__ import annotations
 
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 SEVERITY_BY_SHARE = ((0.10, Severity.ERROR), (0.01, Severity.WARNING), (0.0, Severity.INFO))
 """The severity of what was measured, by what it costs: the first whose share it reaches. A tenth of a step is

@@ -8,7 +8,7 @@ from warplint.advice.measured import Captured, findings, join
 from warplint.project.engine import Checked, Engine, capture_name
 from warplint.project.newest import NewestProfile
 from warplint.source.records import dataclass
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 
 class NewestCaptures:

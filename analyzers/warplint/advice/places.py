@@ -12,9 +12,9 @@ from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.source.statements import statement_heads
 from warplint.static.analyze import Analysis, Site
+from warplint.static.finding import Finding
 from warplint.static.inference.use import UseKind
 from warplint.static.parsing.chunks import Chunk
-from warplint.static.rules.finding import Finding
 from warplint.static.rules.signature import At, Metric
 
 GOES_ON = frozenset({UseKind.STORED, UseKind.RETURNED, UseKind.PASSED})

@@ -15,9 +15,9 @@ from warplint.advice.practices import PRACTICES, Found, Practices
 from warplint.advice.weights import CHANGES_BAND, FLOORS, HIGHEST, PRACTICE_LIMIT, START, Band
 from warplint.project.engine import Checked
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Finding
 from warplint.static.inference.knowledge import Knowledge
 from warplint.static.parsing.chunks import Placed
-from warplint.static.rules.finding import Confidence, Finding
 from warplint.static.structure.index import Index
 
 

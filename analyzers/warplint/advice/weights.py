@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from fractions import Fraction
 
-from warplint.static.rules.finding import Confidence
+from warplint.static.finding import Confidence
 from warplint.static.rules.rule import Risk
 
 

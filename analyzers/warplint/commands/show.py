@@ -17,7 +17,7 @@ from warplint.project.root import find_root
 from warplint.report import costs_json, costs_terminal, names_terminal
 from warplint.report.costs_terminal import Listing, Marker
 from warplint.source.text import SourceError, SourceText
-from warplint.static.rules.finding import Outcome
+from warplint.static.finding import Outcome
 
 if TYPE_CHECKING:
     from warplint.advice.measured import Joined

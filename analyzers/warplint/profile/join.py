@@ -21,7 +21,6 @@ from warplint.profile.attribution.inner_lines import InnerLines
 from warplint.profile.attribution.loader import LoaderCosts, read_loader, with_workers
 from warplint.profile.attribution.own_time import discount_capture
 from warplint.profile.attribution.tally import LineKey, Tally
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.attribution.window import tally_device, tally_host
 from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.attribution.window_trace import read_window_trace
@@ -35,6 +34,7 @@ from warplint.profile.sections.compilation import graph_breaks, recompilations
 from warplint.profile.sections.device_readings import device_readings
 from warplint.profile.steps.ends import StepRange, StepTimes
 from warplint.profile.steps.regimes import step_history, unix_minus_host_ns
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
 

@@ -23,7 +23,7 @@ from warplint.source.records import dataclass, replace
 from warplint.source.span import Span
 from warplint.source.statements import parsed
 from warplint.source.text import SourceError, SourceText
-from warplint.static.rules.finding import Applicability, Finding
+from warplint.static.finding import Applicability, Finding
 from warplint.static.tables.frameworks import shows_pytorch
 
 if TYPE_CHECKING:

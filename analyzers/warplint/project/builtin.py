@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warplint.project.entries import BuiltIn
 from warplint.project.measured_codes import MEASURED
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 UNPARSABLE = BuiltIn(
     "WL001",

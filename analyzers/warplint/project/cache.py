@@ -28,7 +28,7 @@ from warplint.project.root import project_root
 from warplint.source.digests import DIGEST_BYTES, digest
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Applicability, Confidence, Finding, Hotness, Related, Severity
+from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Related, Severity
 
 if TYPE_CHECKING:
     from warplint.project.imports import ProjectFiles

@@ -12,7 +12,7 @@ from warplint.project.config import TABLE, Config, ConfigError
 from warplint.project.root import PYPROJECT
 from warplint.project.selection import EVERY_RULE, did_you_mean, unknown_selectors
 from warplint.source.records import dataclass, replace
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 from warplint.static.rules.registry import RuleError, find_rules
 from warplint.static.rules.rule import Rule
 from warplint.static.rules.rule_index import AnyRule, imported

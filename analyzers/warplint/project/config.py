@@ -15,7 +15,7 @@ from warplint.project.root import PYPROJECT, folders_above
 from warplint.project.selection import EVERY_RULE, Selection, did_you_mean, longest_match
 from warplint.project.torch_target import UNKNOWN, TorchTarget, TorchTargets
 from warplint.source.records import dataclass, replace
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 from warplint.static.torch_version import TorchVersion
 
 TABLE = "tool.warplint"

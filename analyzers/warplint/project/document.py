@@ -9,7 +9,7 @@ from warplint.project.result import FileResult
 from warplint.source.records import replace
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding, Related
+from warplint.static.finding import Finding, Related
 
 NOTEBOOK = ".ipynb"
 

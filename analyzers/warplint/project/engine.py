@@ -23,8 +23,8 @@ from warplint.source.functions import Function, functions_of_broken, functions_o
 from warplint.source.records import dataclass, replace
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analysis, Analyzer
+from warplint.static.finding import Applicability, Edit, Finding
 from warplint.static.inference.abroad import Abroad
-from warplint.static.rules.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     from warplint.capture.layout import LayoutError

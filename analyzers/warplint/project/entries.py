@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplint.source.records import dataclass
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warplint.project.entries import BuiltIn
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 
 def _found(code: str, name: str, what: str, why: str, remedy: str) -> BuiltIn:

@@ -9,7 +9,7 @@ from warplint.project.notices import Notice
 from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

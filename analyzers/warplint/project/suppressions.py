@@ -11,7 +11,7 @@ from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
-from warplint.static.rules.finding import Edit, Finding
+from warplint.static.finding import Edit, Finding
 
 PRAGMA = Pattern(r"#\s*[Ww]arplint\s*(?::|(?=ignore))\s*(?P<rest>[^#]*)")
 IGNORE = Pattern(r"ignore\s*(?:\[(?P<codes>[^\]]+)\](?=\W|$)|$)")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from warplint.project.result import FileResult
 from warplint.report.fingerprints import fingerprinted
 from warplint.report.style import Style
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 
 SUMMARY = False
 

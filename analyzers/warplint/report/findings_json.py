@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from warplint.project.result import FileResult
 from warplint.report.style import Style
-from warplint.static.rules.finding import Finding, Measured
+from warplint.static.finding import Finding, Measured
 
 SUMMARY = False
 

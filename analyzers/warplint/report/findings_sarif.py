@@ -15,7 +15,7 @@ from warplint.report.fingerprints import fingerprinted
 from warplint.report.rule_page import explanation, rule_page
 from warplint.report.style import Style
 from warplint.source.span import Span
-from warplint.static.rules.finding import Finding, Severity
+from warplint.static.finding import Finding, Severity
 
 SUMMARY = False
 

@@ -8,7 +8,7 @@ from warplint.project.result import FileResult
 from warplint.report.frame import frame
 from warplint.report.style import Style
 from warplint.report.summary import FAILING
-from warplint.static.rules.finding import Applicability, Confidence, Finding, Hotness, Outcome
+from warplint.static.finding import Applicability, Confidence, Finding, Hotness, Outcome
 
 SUMMARY = True
 

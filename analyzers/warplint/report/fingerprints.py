@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from warplint.project.result import FileResult
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 
 def fingerprinted(result: FileResult) -> Iterator[tuple[Finding, str]]:

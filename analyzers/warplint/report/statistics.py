@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from warplint.project.catalogue import entry_of
 from warplint.project.result import FileResult
 from warplint.source.records import dataclass
-from warplint.static.rules.finding import Applicability
+from warplint.static.finding import Applicability
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from warplint.project.result import FileResult
 from warplint.report.figures import counted, share
 from warplint.source.records import dataclass, field
-from warplint.static.rules.finding import Applicability, Lost, Outcome, Severity, lost_together
+from warplint.static.finding import Applicability, Lost, Outcome, Severity, lost_together
 
 FAILING = frozenset({Severity.ERROR, Severity.WARNING})
 

@@ -13,11 +13,11 @@ from warplint.source.records import dataclass, field
 from warplint.source.span import Span
 from warplint.source.text import SourceText
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.inference.abroad import Abroad, View
 from warplint.static.inference.knowledge import Knowledge
 from warplint.static.inference.questions import Answers, Ground, Question
 from warplint.static.parsing.chunks import Chunk, Placed, split, split_again, whole
-from warplint.static.rules.finding import Applicability, Finding, Related
 from warplint.static.rules.nominate import Nominator
 from warplint.static.rules.rule import Rule, Verdict
 from warplint.static.rules.rule_index import AnyRule, imported

@@ -11,6 +11,7 @@ from pathlib import Path
 from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
+from warplint.static.finding import Hotness
 from warplint.static.inference import domain
 from warplint.static.inference.knowledge import Knowledge
 from warplint.static.inference.unit import Unit
@@ -20,7 +21,6 @@ from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.parsing.blocks import Block, FunctionOutline
 from warplint.static.parsing.chunks import Placed
 from warplint.static.parsing.tree import FunctionNode
-from warplint.static.rules.finding import Hotness
 from warplint.static.structure.names import (
     Comprehension,
     Scope,

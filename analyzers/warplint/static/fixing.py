@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import LINE_END, SourceText
-from warplint.static.rules.finding import Applicability, Edit, Finding
+from warplint.static.finding import Applicability, Edit, Finding
 
 if TYPE_CHECKING:
     import libcst as cst

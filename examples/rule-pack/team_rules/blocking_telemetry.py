@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Hotness
+from warplint.static.finding import Hotness
 from warplint.static.rules.rule import (
     At,
     Confidence,

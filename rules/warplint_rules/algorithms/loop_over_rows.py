@@ -4,8 +4,8 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.inference.arguments import is_off
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.words import words
 from warplint_rules._roles import QUIET_ROLES

@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.inference.values import Kind
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import (
     At,
     Example,

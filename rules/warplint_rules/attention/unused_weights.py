@@ -4,8 +4,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.parsing.tree import last_name, walk_scope
-from warplint.static.rules.finding import Applicability, Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.words import words
 from warplint_rules._calls import argument, has_unpacking, with_keyword

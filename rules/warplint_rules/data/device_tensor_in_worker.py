@@ -4,9 +4,9 @@ import ast
 import re
 
 from warplint.static.facts import Facts, FunctionFacts
+from warplint.static.finding import Confidence, Severity
 from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables import frequency
 from warplint_rules._text import short

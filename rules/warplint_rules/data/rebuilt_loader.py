@@ -3,9 +3,9 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.inference.arguments import is_off
 from warplint.static.parsing.tree import FunctionNode
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking
 from warplint_rules._loaders import CALLS, setting

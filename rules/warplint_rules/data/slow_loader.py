@@ -5,8 +5,8 @@ import enum
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Related
 from warplint.static.inference.arguments import is_off
-from warplint.static.rules.finding import Applicability, Confidence, Related
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import argument, has_unpacking, keyword, with_keyword
 from warplint_rules._loaders import CALLS, POSITIONS

@@ -5,8 +5,8 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness, Severity
 from warplint.static.parsing.tree import dotted, last_name
-from warplint.static.rules.finding import Confidence, Hotness, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables import frequency
 from warplint_rules._loops import FUNCTIONS, loops_around

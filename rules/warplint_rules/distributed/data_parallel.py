@@ -4,7 +4,7 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Confidence
+from warplint.static.finding import Confidence
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import argument
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts, Role
+from warplint.static.finding import Confidence, Hotness, Severity
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Confidence, Hotness, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._loops import loops_around
 from warplint_rules._text import short

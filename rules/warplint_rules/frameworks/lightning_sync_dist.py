@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Severity
 from warplint.static.inference.arguments import is_off
-from warplint.static.rules.finding import Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import keyword
 from warplint_rules._lightning import LOGGING, is_logging, lightning_class, runs_each_step

@@ -4,7 +4,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Applicability, Confidence
+from warplint.static.finding import Applicability, Confidence
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 

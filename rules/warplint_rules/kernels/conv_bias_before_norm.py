@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.parsing.tree import FunctionNode, below, dotted, last_name
-from warplint.static.rules.finding import Applicability, Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 

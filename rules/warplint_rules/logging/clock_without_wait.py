@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Severity
 from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import LoopNode, last_name
-from warplint.static.rules.finding import Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.structure.location import is_aside
 from warplint_rules._text import short

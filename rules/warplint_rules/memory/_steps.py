@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts, Role
+from warplint.static.finding import Hotness
 from warplint.static.parsing.tree import FunctionNode, LoopNode, children, last_name
-from warplint.static.rules.finding import Hotness
 from warplint.static.tables.frequency import BACKWARD, OPTIMIZER
 from warplint_rules._loops import loops_around
 

@@ -4,8 +4,8 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.parsing.tree import FunctionNode, LoopNode, dotted, last_name, walk_scope
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.torch_methods import METADATA, SIZES
 from warplint_rules._loops import loops_around

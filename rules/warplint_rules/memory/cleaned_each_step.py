@@ -4,8 +4,8 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Confidence
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules.memory._steps import measures_memory, runs_each_step
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence
 from warplint.static.parsing.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
-from warplint.static.rules.finding import Applicability, Confidence
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import BACKWARD, OPTIMIZER
 from warplint_rules._gradients import runs_without_gradients

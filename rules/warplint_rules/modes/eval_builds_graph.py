@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Related
 from warplint.static.parsing.tree import FunctionNode, LoopNode, below, dotted, last_name, walk_scope
-from warplint.static.rules.finding import Confidence, Related
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.frequency import OPTIMIZER
 from warplint_rules.modes._gradients import freezes, may_record, runs

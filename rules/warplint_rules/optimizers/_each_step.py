@@ -6,7 +6,7 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Hotness
+from warplint.static.finding import Hotness
 
 
 def runs_each_step(node: ast.expr, names: Pattern, facts: Facts) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence
 from warplint.static.parsing.tree import below, last_name, walk_scope
-from warplint.static.rules.finding import Confidence
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import keyword
 from warplint_rules._loops import loops_around

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence
 from warplint.static.parsing.tree import last_name, walk_scope
-from warplint.static.rules.finding import Confidence
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules.optimizers._each_step import runs_each_step
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import below, last_name
-from warplint.static.rules.finding import Applicability, Confidence, Severity
 from warplint.static.rules.rule import (
     At,
     Example,

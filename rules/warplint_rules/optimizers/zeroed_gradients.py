@@ -4,8 +4,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Hotness
 from warplint.static.parsing.tree import FunctionNode
-from warplint.static.rules.finding import Applicability, Confidence, Hotness
 from warplint.static.rules.rule import (
     At,
     Example,

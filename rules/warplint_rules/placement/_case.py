@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Role, UseKind
-from warplint.static.rules.finding import Applicability, Hotness
+from warplint.static.finding import Applicability, Hotness
 from warplint_rules._calls import has_unpacking, keyword
 from warplint_rules.placement._content import FROM_PYTHON, Content, content_of, is_empty, unchanging
 from warplint_rules.placement._device import CUDA, bound_at, device_of, is_conditional, is_named

@@ -4,8 +4,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Related
 from warplint.static.inference.values import Place
-from warplint.static.rules.finding import Applicability, Confidence, Related
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Signature, Verdict, wants
 from warplint_rules._calls import with_keyword
 from warplint_rules._text import short

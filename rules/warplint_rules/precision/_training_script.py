@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts, Role
+from warplint.static.finding import Hotness
 from warplint.static.inference.values import Kind, Place
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Hotness
 from warplint.static.tables import frequency
 
 SCRIPT = r"__name__\s*==\s*[\"']__main__"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.parsing.tree import FunctionNode
-from warplint.static.rules.finding import Applicability, Confidence, Severity
 from warplint.static.rules.rule import (
     At,
     Example,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Confidence, Severity
+from warplint.static.finding import Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword
 from warplint_rules.precision._amp import NEW_SCALER, OLD_SCALER

@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Severity
 from warplint.static.parsing.tree import dotted, last_name
-from warplint.static.rules.finding import Confidence, Severity
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules.settings._left_on import is_asked_for
 

@@ -4,8 +4,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
+from warplint.static.finding import Applicability
 from warplint.static.parsing.tree import FunctionNode, last_name
-from warplint.static.rules.finding import Applicability
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.waits import CHECKED
 from warplint_rules._calls import has_unpacking

@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
-from warplint.static.rules.finding import Applicability
+from warplint.static.finding import Applicability
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules._text import short

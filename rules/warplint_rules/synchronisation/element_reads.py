@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from warplint.static.facts import Facts, Role
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tables.words import words

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from warplint.static.facts import Facts, UseKind
+from warplint.static.finding import Hotness
 from warplint.static.inference.values import Kind, Place
-from warplint.static.rules.finding import Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
+from warplint.static.finding import Confidence, Hotness
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Confidence, Hotness
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._text import short

@@ -16,7 +16,7 @@ from warplint.project.newest import NewestProfile
 from warplint.project.result import FileResult, shown
 from warplint.project.root import find_root
 from warplint.source.records import dataclass, replace
-from warplint.static.rules.finding import Finding
+from warplint.static.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.graphs import CapturedLaunch, captured_launches
-from warplint.profile.attribution.timeline import Places, Timeline
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.kineto.clock import ClockError
 from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.raw.graphs import RawCudaGraph
 from warplint.profile.raw.process import RawWindow, WindowClose
+from warplint.profile.timeline import Places, Timeline
 
 
 class CapturedGraphs:

@@ -18,10 +18,10 @@ import operator
 from collections import defaultdict
 from collections.abc import Sequence
 
-from warplint.profile.attribution.timeline import NOWHERE, Timeline
 from warplint.profile.kineto.calls import BACKWARD_NODE, OPTIMIZER
 from warplint.profile.kineto.nesting import Intervals, ThreadNesting, by_thread
 from warplint.profile.kineto.trace import NONE, HostSpans, Trace, spans_named
+from warplint.profile.timeline import NOWHERE, Timeline
 
 
 class Phase(enum.IntEnum):

@@ -17,10 +17,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from warplint.profile.attribution.timeline import NOWHERE, Places
 from warplint.profile.kineto.nesting import ThreadNesting, by_thread
 from warplint.profile.kineto.trace import NONE, HostSpans, Trace, spans_named
 from warplint.profile.raw.compiled import RawGraph
+from warplint.profile.timeline import NOWHERE, Places
 
 GRAPH_CALL = "## Call CompiledFxGraph "
 GRAPH_LAUNCH = "GraphLaunch"

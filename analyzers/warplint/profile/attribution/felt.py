@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.host_calls import HostCalls
-from warplint.profile.attribution.timeline import Timeline
 from warplint.profile.kineto.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind
 from warplint.profile.kineto.nesting import Intervals
 from warplint.profile.kineto.trace import Trace, spans_named
 from warplint.profile.sections.felt_costs import FeltPart, FeltWait
 from warplint.profile.steps.ends import StepRange
+from warplint.profile.timeline import Timeline
 
 QUEUE_FULL = "Command Buffer Full"
 """CUPTI's record of a call that waited for room in the queue of launches (``cat overhead``)."""

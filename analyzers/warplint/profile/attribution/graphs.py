@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from warplint.profile.attribution.charge import Charger, Phase
-from warplint.profile.attribution.timeline import NOWHERE
 from warplint.profile.kineto.calls import CallKind, call_kind
 from warplint.profile.kineto.trace import Trace, WorkKind
+from warplint.profile.timeline import NOWHERE
 
 WAITS_FOR_STREAM = ("cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent")
 GRAPH_LAUNCH = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")

@@ -8,10 +8,10 @@ from operator import itemgetter
 
 from warplint.profile.attribution.charge import Charger, Phase
 from warplint.profile.attribution.inner_lines import InnerLines
-from warplint.profile.attribution.timeline import NOWHERE
 from warplint.profile.kineto.calls import CallKind, call_kind
 from warplint.profile.kineto.nesting import ThreadNesting, thread_nestings
 from warplint.profile.kineto.trace import NONE, Trace
+from warplint.profile.timeline import NOWHERE
 
 Call = tuple[int, int, int, int, int]
 """Index in ``Trace.calls``, name, thread, start and end."""

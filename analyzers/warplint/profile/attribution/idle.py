@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.host_calls import HostCalls
-from warplint.profile.attribution.timeline import NOWHERE, Timeline
 from warplint.profile.kineto.calls import DATA_LOADING, STARTS_GPU_WORK, CallKind
 from warplint.profile.kineto.nesting import Intervals
 from warplint.profile.kineto.trace import NONE, Trace, spans_named
 from warplint.profile.model import IdleCause
+from warplint.profile.timeline import NOWHERE, Timeline
 
 Span = tuple[int, int, int]
 """(start, end, place)."""

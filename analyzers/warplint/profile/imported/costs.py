@@ -19,7 +19,6 @@ from warplint.profile import notes
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.host_calls import HostCalls
 from warplint.profile.attribution.tally import LineKey, Tally
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.attribution.window import tally_device, tally_host
 from warplint.profile.imported import notes as imported_notes
 from warplint.profile.imported.notes import RankFile
@@ -33,6 +32,7 @@ from warplint.profile.kineto.trace import Trace, TraceError, spans_named
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.raw.process import RawWindow
 from warplint.profile.steps.ends import StepRange
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 
 Read = TypeVar("Read")
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
 from warplint.profile.attribution.charge import Charger
-from warplint.profile.attribution.timeline import NOWHERE, Places, Timeline
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.imported.costs import by_rank, extent, read_import, stepping_thread
 from warplint.profile.join import shown_process
@@ -20,6 +19,7 @@ from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.names.layers import LayerTimeline, describe
 from warplint.profile.naming import root_relative
 from warplint.profile.raw.process import RawProcess, RawWindow, WindowClose
+from warplint.profile.timeline import NOWHERE, Places, Timeline
 
 Line = tuple[str, int]
 """File as in ``LineCost``, and line. Line 0: the file stands for something that has no lines."""

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from warplint.static.finding import Hotness
 from warplint.static.inference import domain, parameters
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.evaluate import Binding, Env
@@ -29,7 +30,6 @@ from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.blocks import Block, CallSite, ClassOutline, FunctionOutline
 from warplint.static.parsing.chunks import Chunk
 from warplint.static.parsing.tree import FunctionNode, has_decorator
-from warplint.static.rules.finding import Hotness
 from warplint.static.structure.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.structure.index import Index
 from warplint.static.structure.names import canonical

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from warplint.source.records import dataclass, field
-from warplint.static.rules.finding import Applicability, Confidence, Finding, Related, Severity
+from warplint.static.finding import Applicability, Confidence, Finding, Related, Severity
 from warplint.static.rules.signature import At, Metric, Signature
 from warplint.static.torch_version import NEWEST, TorchVersion
 

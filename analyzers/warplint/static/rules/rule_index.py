@@ -21,7 +21,7 @@ from zlib import crc32
 
 import warplint
 from warplint.source.records import dataclass
-from warplint.static.rules.finding import Severity
+from warplint.static.finding import Severity
 from warplint.static.rules.rule import Rule, TorchVersion, Wants, is_right_for
 
 CRC_BYTES = 4

@@ -6,12 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.source.records import dataclass
+from warplint.static.finding import Hotness
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.parameters import with_defaults
 from warplint.static.inference.values import Kind, Value
 from warplint.static.parsing.blocks import Block, BlockKind, CallSite, Effect, FunctionOutline
 from warplint.static.parsing.tree import last_name
-from warplint.static.rules.finding import Hotness
 from warplint.static.structure import guards, roles
 from warplint.static.structure.index import Caller, Index
 from warplint.static.structure.loops import STEP_LOOPS, LoopKind, Loops

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warplint.static.rules.finding import Confidence
+from warplint.static.finding import Confidence
 from warplint.static.tables.side_paths import FILE, FOLDER
 
 
