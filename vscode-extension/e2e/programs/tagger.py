@@ -56,7 +56,9 @@ def main():
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Tagger().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=torch.cuda.is_available())
-    loader = DataLoader(Sentences(), batch_size=64, num_workers=4, pin_memory=True, persistent_workers=True)
+    loader = DataLoader(
+        Sentences(), batch_size=64, num_workers=4, pin_memory=True, persistent_workers=True
+    )
     train(model, loader, optimizer, device)
 
 

@@ -11,7 +11,7 @@ const COST = /^[\d.]+ (?:µs|ms|s) CPU · \d+(?:\.\d)?%$/;
 const SETTINGS = {
   "warplint.program.interpreter": PROGRAM_PYTHON,
   "warplint.profile.arguments": ["60"],
-  "warplint.profile.steps.ends": 4,
+  "warplint.profile.steps": 4,
 };
 const RUN_MS = 120_000;
 

@@ -45,7 +45,7 @@ module.exports = {
       "warplint.enable",
       "warplint.importStrategy",
       "warplint.profile.arguments",
-      "warplint.profile.steps.ends",
+      "warplint.profile.steps",
       "warplint.program.interpreter",
       "warplint.score.show",
       "warplint.server.interpreter",
