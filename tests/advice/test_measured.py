@@ -244,6 +244,21 @@ def test_float32_products_are_found_only_where_there_are_tensor_cores(device: st
     assert ("WL057" in found) == (device == "NVIDIA H200")
 
 
+@pytest.mark.parametrize(("capture_us", "severity"), [(0, Severity.INFO), (30_000, Severity.ERROR)])
+def test_work_beside_what_the_step_waits_for_matters_little(
+    capture_us: int, severity: Severity, tmp_path: Path
+) -> None:
+    """The GPU idles 60 ms of 100, or 30 of 70 where the capture itself took the rest."""
+    sgemm = KernelCost("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_cublas", 20_000, 10)
+    cost = line_cost(6, busy_us=20_000, launches=10, gpu_forward_us=20_000, kernels=[sgemm])
+    profile = profile_of(LOOP, [cost])
+    totals = profile.totals
+    totals.gpu_busy_us, totals.gpu_idle_us, totals.capture_us = 40_000, 60_000, capture_us
+    finding = the(measured(tmp_path, LOOP, profile), "WL057")
+    assert finding.severity is severity
+    assert ("while the GPU idles 60% of the step" in finding.message) == (severity is Severity.INFO)
+
+
 def test_time_that_two_findings_speak_of_is_lost_once(tmp_path: Path) -> None:
     """A loader without workers, and the line that it keeps the GPU waiting on."""
     source = LOOP.replace("import torch\n", "import torch\nfrom torch.utils.data import DataLoader\n")

@@ -58,6 +58,11 @@ class Evidence:
         return sum(each.us for each in self.spent)
 
     @property
+    def is_work(self) -> bool:
+        """Whether the time is the GPU's at work."""
+        return self.verb == "takes"
+
+    @property
     def is_loss(self) -> bool:
         """Whether so much can be won that the cost alone says how much the finding matters."""
         return self.lost_part > 0

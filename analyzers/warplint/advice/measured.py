@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from warplint.advice.evidence import EVIDENCE, Evidence, Looked
-from warplint.advice.measured_limits import LEAST_SAID_US, SEVERITY_BY_SHARE
+from warplint.advice.measured_limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
 from warplint.advice.places import Place, place_of
 from warplint.advice.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
@@ -57,6 +57,16 @@ class Captured:
     def step_us(self) -> float:
         """A step without what the capture took; where there was none, all that was captured."""
         return self.profile.totals.program_us / max(self.profile.totals.steps, 1)
+
+    @property
+    def idle_share(self) -> float:
+        """How much of a step the GPU had nothing to do, without what the capture took."""
+        totals = self.profile.totals
+        return (totals.gpu_idle_us - totals.capture_us) / totals.program_us if totals.program_us else 0.0
+
+    def hides(self, evidence: Evidence) -> bool:
+        """Whether the GPU does the work beside what the step waits for."""
+        return evidence.is_work and self.idle_share > MOSTLY_IDLE
 
     def wastes(self, cost: LineCost) -> tuple[Waste, ...]:
         key = cost.file, cost.line
@@ -137,11 +147,11 @@ def _told(
         measured = Measured(Outcome.REFUTED, said)
         return _with_message(finding, measured, Severity.HINT)
     measured = _measured(evidence, captured, Outcome.CONFIRMED)
-    severity = severity_of(measured.share)
+    severity = _severity(evidence, measured, captured)
     if engine.has_own_severity(finding.code):
         severity = finding.severity
     elif not evidence.is_loss:
-        severity = max(severity, finding.severity, key=list(Severity).index)
+        severity = _milder(severity, finding.severity)
     return _with_message(finding, measured, severity)
 
 
@@ -182,7 +192,19 @@ def _cost_in_words(evidence: Evidence, captured: Captured) -> str:
     whole = short_duration(captured.step_us)
     of = f"a {whole} step" if captured.profile.totals.steps else f"the captured {whole}"
     amount = short_duration(evidence.cost_us) if evidence.cost_us >= LEAST_SAID_US else "nothing measurable"
-    return f"{evidence.verb.capitalize()} {amount} of {of}: {', '.join(evidence.words)}."
+    beside = (
+        (f"while the GPU idles {captured.idle_share:.0%} of the step",) if captured.hides(evidence) else ()
+    )
+    return f"{evidence.verb.capitalize()} {amount} of {of}: {', '.join((*evidence.words, *beside))}."
+
+
+def _severity(evidence: Evidence, measured: Measured, captured: Captured) -> Severity:
+    severity = severity_of(measured.share)
+    return _milder(severity, Severity.INFO) if captured.hides(evidence) else severity
+
+
+def _milder(one: Severity, other: Severity) -> Severity:
+    return max(one, other, key=list(Severity).index)
 
 
 def severity_of(share: float) -> Severity:
@@ -199,7 +221,7 @@ def _as_finding(waste: Waste, line: int, source: SourceText, captured: Captured)
         Confidence.CERTAIN,
         Hotness.STEP if captured.profile.totals.steps else Hotness.UNKNOWN,
     )
-    return _with_message(finding, measured, severity_of(measured.share))
+    return _with_message(finding, measured, _severity(waste.evidence, measured, captured))
 
 
 def _text_of_line(source: SourceText, line: int) -> Span:
