@@ -12,8 +12,8 @@ SEVERITY_BY_SHARE = ((0.10, Severity.ERROR), (0.01, Severity.WARNING), (0.0, Sev
 worth stopping for; what is under a hundredth is lost in how much steps differ."""
 
 MOSTLY_IDLE = 0.5
-"""Share of a step in which the GPU has nothing to do, from which on less work for it gains next to nothing: the
-step waits for something else."""
+"""Share of a step in which the GPU has nothing to do, from which on less work for it gains next to nothing:
+the step waits for something else."""
 
 LEAST_SHARE = 0.01
 """What no rule reports is reported by itself from this share on, for each kind of waste but these."""
