@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import below, last_name
 from warplint.static.tables import frequency, torch_functions, torch_methods
+from warplint.static.values import Kind
 
 POSITIONS = (
     "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn",

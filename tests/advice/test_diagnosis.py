@@ -13,11 +13,11 @@ from building import AUTOGRAD, MAIN, CaptureBuilder
 
 from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Phase, Verdict
-from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.join import join
 from warplint.profile.model import Profile
 from warplint.profile.sections.device_readings import DeviceReading, device_readings
 from warplint.profile.sections.loader_costs import Loader, LoaderLine
+from warplint.profile.sections.window_price import WindowPrice
 
 SOURCE = """\
 for batch in loader:

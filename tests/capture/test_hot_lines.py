@@ -9,8 +9,8 @@ import pytest
 from operators import assert_marked_operators_are_on_their_lines
 from programs import TRAINING, Run, make_project, run
 
+from warplint.capture.lines.calling_lines import lines_with_calls
 from warplint.capture.lines.hot_lines import BUDGET, FAST_NS, LOOKED_AT, HotLines
-from warplint.capture.lines.inert_lines import lines_with_calls
 from warplint.profile.store import open_profile
 
 LOOP, CALLER = 7, 8

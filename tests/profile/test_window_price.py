@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warplint.profile.attribution.window_price import WindowPrice
+from warplint.profile.sections.window_price import WindowPrice
 from warplint.profile.steps.ends import STEPS_BESIDE, StepRange, StepTimes
 
 MS = 1_000_000

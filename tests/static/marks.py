@@ -8,9 +8,9 @@ from pathlib import Path
 from warplint.source.text import SourceText
 from warplint.static.facts import Facts
 from warplint.static.inference.knowledge import Knowledge
-from warplint.static.inference.values import Kind, Place
 from warplint.static.parsing.chunks import split
 from warplint.static.structure.index import Index
+from warplint.static.values import Kind, Place
 
 HEADER = """\
 import numpy as np

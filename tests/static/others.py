@@ -10,9 +10,9 @@ from warplint.source.text import SourceText
 from warplint.static.facts import Facts
 from warplint.static.inference.abroad import Abroad
 from warplint.static.inference.knowledge import Knowledge
-from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.chunks import split
 from warplint.static.structure.index import Index
+from warplint.static.values import Kind, Place, Value
 
 PLACES = {
     Place.UNKNOWN: "",

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts
 from warplint.static.inference.annotations import annotated
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.blocks import CallSite, FunctionOutline
 from warplint.static.structure.index import Index
 from warplint.static.tables import frequency, torch_functions
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tables.frameworks import FRAMEWORKS
 from warplint.static.tables.words import words
+from warplint.static.values import Kind
 
 CLASS_ROLES = frozenset({"module", "metric", "pipeline", "optimizer", "autograd function"})
 """Classes that hold parameters or compute with tensors."""

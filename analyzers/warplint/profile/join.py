@@ -22,16 +22,16 @@ from warplint.profile.attribution.loader import LoaderCosts, read_loader, with_w
 from warplint.profile.attribution.own_time import discount_capture
 from warplint.profile.attribution.tally import LineKey, Tally
 from warplint.profile.attribution.window import tally_device, tally_host
-from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.kineto.clock import ClockError
 from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.names.layers import LayerTimeline
-from warplint.profile.naming import root_relative
 from warplint.profile.raw.process import RawProcess, RawWindow, WindowClose, read_process
+from warplint.profile.root_relative import root_relative
 from warplint.profile.sections.compilation import graph_breaks, recompilations
 from warplint.profile.sections.device_readings import device_readings
+from warplint.profile.sections.window_price import WindowPrice
 from warplint.profile.steps.ends import StepRange, StepTimes
 from warplint.profile.steps.regimes import step_history, unix_minus_host_ns
 from warplint.profile.timeline import NOWHERE, Places, Timeline

@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.sections.compilation import GraphBreak, Recompilation
 from warplint.profile.sections.device_readings import DeviceReading
 from warplint.profile.sections.felt_costs import FeltWait
@@ -16,6 +15,7 @@ from warplint.profile.sections.fused import FusedShare
 from warplint.profile.sections.loader_costs import Loader, LoaderLine
 from warplint.profile.sections.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.sections.step_points import ChangePoint, StepPoint
+from warplint.profile.sections.window_price import WindowPrice
 
 
 class IdleCause(str, enum.Enum):
@@ -161,7 +161,7 @@ class CapturedSource:
 class Profile:
     """A capture ready to be shown: totals, lines by falling share, sources by ``LineCost.file``.
 
-    The fields after ``notes`` are its sections (sections.py).
+    The fields after ``notes`` are its sections (sections/table.py).
     """
 
     name: str

@@ -40,7 +40,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "section": ("position INTEGER PRIMARY KEY", "name TEXT NOT NULL", "record TEXT NOT NULL"),
 }
 """Table to its columns, in order. ``source.text`` is zlib of UTF-8; ``line.id`` counts by falling share; a
-section's ``record`` is JSON (sections.py)."""
+section's ``record`` is JSON (sections/table.py)."""
 
 
 def insert(table: str) -> str:

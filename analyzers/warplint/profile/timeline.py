@@ -11,7 +11,7 @@ from array import array
 from dataclasses import dataclass
 from itertools import islice
 
-from warplint.profile.attribution.sampling import Steps
+from warplint.profile.changes import Changes
 from warplint.profile.raw.process import RawProcess, RawWindow
 from warplint.source.statements import heads_of_text
 
@@ -59,7 +59,7 @@ class Places:
         return self._heads[source]
 
 
-class ThreadLines(Steps):
+class ThreadLines(Changes):
     """One thread's places over time: from ``times[i]`` until ``times[i + 1]`` it is on ``values[i]``."""
 
     def __init__(self, events: array[int], places: Places) -> None:

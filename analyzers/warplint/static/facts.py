@@ -17,10 +17,10 @@ from warplint.static.inference.knowledge import Knowledge
 from warplint.static.inference.unit import Unit
 from warplint.static.inference.use import Use, UseKind
 from warplint.static.inference.uses import Uses
-from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.parsing.blocks import Block, FunctionOutline
 from warplint.static.parsing.chunks import Placed
 from warplint.static.parsing.tree import FunctionNode
+from warplint.static.role import Role
 from warplint.static.structure.names import (
     Comprehension,
     Scope,
@@ -28,8 +28,8 @@ from warplint.static.structure.names import (
     comprehension_binds,
     function_scope,
 )
-from warplint.static.structure.role import Role
 from warplint.static.torch_version import NEWEST, TorchVersion
+from warplint.static.values import UNKNOWN, Kind, Value
 
 _PLACES_IN_FSTRINGS = sys.version_info >= (3, 12)
 

@@ -4,7 +4,6 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.inference.values import Kind
 from warplint.static.rules.rule import (
     At,
     Example,
@@ -17,6 +16,7 @@ from warplint.static.rules.rule import (
     Verdict,
     wants,
 )
+from warplint.static.values import Kind
 from warplint_rules._calls import argument
 from warplint_rules.attention._alternatives import is_one_of_several
 from warplint_rules.attention._products import SWAPS, Product, scores_behind, weighted_sums

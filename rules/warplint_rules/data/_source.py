@@ -8,7 +8,7 @@ import re
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind
+from warplint.static.values import Kind
 from warplint_rules.data._words import words_of
 
 

@@ -5,10 +5,10 @@ import re
 
 from warplint.static.facts import Facts, FunctionFacts
 from warplint.static.finding import Confidence, Severity
-from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.tree import last_name
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables import frequency
+from warplint.static.values import Kind, Place, Value
 from warplint_rules._text import short
 from warplint_rules.data._source import FETCHERS
 

@@ -4,10 +4,10 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import last_name
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables import frequency
+from warplint.static.values import Kind
 from warplint_rules._loaders import loaders_of
 from warplint_rules._text import short
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Severity
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import LoopNode, last_name
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.structure.location import is_aside
+from warplint.static.values import Kind
 from warplint_rules._text import short
 
 CLOCKS = {

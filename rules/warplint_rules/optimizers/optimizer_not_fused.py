@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import below, last_name
 from warplint.static.rules.rule import (
     At,
@@ -20,6 +19,7 @@ from warplint.static.rules.rule import (
     Verdict,
     wants,
 )
+from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
 from warplint_rules._tests import is_test
 

@@ -6,7 +6,7 @@ import ast
 import enum
 
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind
+from warplint.static.values import Kind
 
 
 class Content(enum.Enum):

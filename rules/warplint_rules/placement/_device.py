@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from warplint.static.facts import Facts, Use, UseKind
-from warplint.static.inference.values import Kind
+from warplint.static.values import Kind
 
 CUDA = '"cuda"'
 

@@ -7,8 +7,8 @@ import ast
 from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Role, UseKind
-from warplint.static.inference.values import Kind, Value
 from warplint.static.parsing.tree import FunctionNode, last_name
+from warplint.static.values import Kind, Value
 from warplint_rules._calls import has_unpacking, is_set, keyword
 from warplint_rules.placement._computing import COMPUTING, computes_alone
 from warplint_rules.placement._device import target

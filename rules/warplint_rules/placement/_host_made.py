@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Confidence, Hotness, Related
-from warplint.static.inference.values import Place
 from warplint.static.rules.rule import Rewrite, Rule, Verdict, wants
+from warplint.static.values import Place
 from warplint_rules._calls import with_keyword
 from warplint_rules.placement._case import Case, case_of, factory_at
 from warplint_rules.placement._content import FACTORIES, FROM_PYTHON, Content

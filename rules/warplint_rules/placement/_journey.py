@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Use, UseKind
 from warplint.static.finding import Hotness
-from warplint.static.inference.values import Kind, Place
 from warplint.static.rules.rule import TorchVersion
+from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set
 from warplint_rules._loops import loops_around
 from warplint_rules.placement._computing import only_works_on

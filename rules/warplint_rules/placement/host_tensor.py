@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Related
-from warplint.static.inference.values import Place
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Signature, Verdict, wants
+from warplint.static.values import Place
 from warplint_rules._calls import with_keyword
 from warplint_rules._text import short
 from warplint_rules.placement._content import FACTORIES

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.inference.values import Kind
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking
 from warplint_rules._roles import QUIET_ROLES
 

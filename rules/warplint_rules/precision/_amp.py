@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind
+from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword
 
 OLD = "torch.cuda.amp."

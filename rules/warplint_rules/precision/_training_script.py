@@ -6,9 +6,9 @@ import ast
 
 from warplint.static.facts import Facts, Role
 from warplint.static.finding import Hotness
-from warplint.static.inference.values import Kind, Place
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import frequency
+from warplint.static.values import Kind, Place
 
 SCRIPT = r"__name__\s*==\s*[\"']__main__"
 MATRIX_MODELS = r"(?i)transformer|multihead|attention|bert|gpt|llama|\bvit|from_pretrained"

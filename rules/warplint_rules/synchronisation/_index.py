@@ -6,8 +6,8 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind, Value
 from warplint.static.parsing.tree import last_name
+from warplint.static.values import Kind, Value
 
 _MASK = Pattern(r"(\w*_)?(masks?|valid|invalid|keep|is_\w+|nan)(_\w+)?|\w*mask")
 _POSITIONS = Pattern(r"(\w*_)?(idxs?|inds?|index|indexes|indices|ids|perm|permutation)(_\w+)?")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
-from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.tree import FunctionNode
 from warplint.static.rules.rule import Verdict
+from warplint.static.values import Kind, Place, Value
 from warplint_rules._calls import argument
 from warplint_rules._roles import QUIET_ROLES
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Kind, Value
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind, Value
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, waiting
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence
-from warplint.static.inference.values import Kind, Place
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind, Place
 from warplint_rules._calls import has_unpacking, keyword
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts, Role
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.inference.values import Kind, Place, Value
 from warplint.static.parsing.tree import last_name
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tables.words import words
+from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
 from warplint_rules._roles import QUIET_ROLES
 from warplint_rules._tests import is_test

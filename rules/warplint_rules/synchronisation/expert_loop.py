@@ -3,8 +3,8 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Value
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Value
 from warplint_rules._calls import argument
 from warplint_rules._text import short
 from warplint_rules.synchronisation._experts import is_in_expert_loop

@@ -4,7 +4,6 @@ import ast
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import last_name
 from warplint.static.rules.rule import (
     At,
@@ -17,6 +16,7 @@ from warplint.static.rules.rule import (
     Verdict,
     wants,
 )
+from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, is_set
 from warplint_rules._optimizers import FUSED
 from warplint_rules._text import short

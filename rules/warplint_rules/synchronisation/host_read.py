@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from warplint.static.facts import Facts, UseKind
 from warplint.static.finding import Hotness
-from warplint.static.inference.values import Kind, Place
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind, Place
 from warplint_rules._calls import is_set, keyword
 from warplint_rules._lightning import logging_call
 from warplint_rules._loops import Loop, loops_around

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.inference.arguments import is_off
-from warplint.static.inference.values import Place
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Place
 from warplint_rules._calls import argument
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, waiting
 
 if TYPE_CHECKING:
-    from warplint.static.inference.values import Value
+    from warplint.static.values import Value
 
 
 class ReadbackIntoPageable(Rule):

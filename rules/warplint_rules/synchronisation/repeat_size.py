@@ -4,8 +4,8 @@ import ast
 
 from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts
-from warplint.static.inference.values import Value
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Value
 from warplint_rules._calls import argument, has_unpacking, is_set
 from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import counts, host_waits, operand, position_after, waiting

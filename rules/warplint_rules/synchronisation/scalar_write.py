@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.tree import dotted
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
+from warplint.static.values import Kind
 from warplint_rules._text import short
 from warplint_rules.synchronisation._index import indexed, masks, positions
 from warplint_rules.synchronisation._waiting import counts, waiting

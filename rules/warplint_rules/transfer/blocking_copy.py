@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Confidence, Hotness
-from warplint.static.inference.values import Kind
 from warplint.static.rules.rule import (
     At,
     Example,
@@ -18,6 +17,7 @@ from warplint.static.rules.rule import (
     Verdict,
     wants,
 )
+from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, with_keyword
 from warplint_rules._gradients import runs_without_gradients
 from warplint_rules._loaders import is_pinned

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from types import CodeType
 
-from warplint.capture.lines.inert_lines import lines_with_calls
+from warplint.capture.lines.calling_lines import lines_with_calls
 
 Place = tuple[int, int]
 """A code object's ``id`` and a line of it."""

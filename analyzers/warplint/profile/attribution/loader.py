@@ -23,7 +23,7 @@ from warplint.capture.layout import (
     parse_source,
 )
 from warplint.profile.model import CapturedSource, LineCost
-from warplint.profile.naming import root_relative
+from warplint.profile.root_relative import root_relative
 from warplint.profile.sections.loader_costs import Loader, LoaderLine
 from warplint.source.statements import heads_of_text
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from warplint.profile.attribution.tally import LineTally, Tally
-from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.model import IdleCause
+from warplint.profile.sections.window_price import WindowPrice
 
 SLOWED_BY_RECORDING = (IdleCause.LAUNCH, IdleCause.HOST)
 

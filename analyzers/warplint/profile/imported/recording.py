@@ -17,8 +17,8 @@ from warplint.profile.kineto.clock import ClockError
 from warplint.profile.kineto.lines import find_code, host_lines
 from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.names.layers import LayerTimeline, describe
-from warplint.profile.naming import root_relative
 from warplint.profile.raw.process import RawProcess, RawWindow, WindowClose
+from warplint.profile.root_relative import root_relative
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 
 Line = tuple[str, int]

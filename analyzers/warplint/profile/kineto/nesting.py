@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from warplint.profile.attribution.sampling import Steps
+from warplint.profile.changes import Changes
 from warplint.profile.kineto.trace import NONE, HostSpans
 
 
@@ -50,9 +50,9 @@ class ThreadNesting:
         return parents
 
     @cached_property
-    def innermost(self) -> Steps:
+    def innermost(self) -> Changes:
         """The innermost span (an index into the columns) at any time; NONE outside all."""
-        found = Steps(NONE)
+        found = Changes(NONE)
         ends, parents, spans = self.ends, self._parents, self.spans
         following = [*self.starts[1:], max(ends, default=0) + 1]
         for position, (start, until) in enumerate(zip(self.starts, following, strict=False)):
@@ -119,8 +119,8 @@ class Intervals:
         return self._inside.at_each(times)
 
     @cached_property
-    def _inside(self) -> Steps:
-        found = Steps(0)
+    def _inside(self) -> Changes:
+        found = Changes(0)
         for start, end in self:
             found.add(start, 1)
             found.add(end, 0)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from warplint.profile.attribution.charge import Phase
-from warplint.profile.naming import root_relative
 from warplint.profile.raw.layer import RawLayer
 from warplint.profile.raw.process import RawWindow
+from warplint.profile.root_relative import root_relative
 from warplint.profile.sections.named_costs import LayerCost
 
 MOST_LAYERS = 1_000

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from warplint.profile.attribution.charge import Charger, Phase
 from warplint.profile.attribution.host_calls import HostCalls
-from warplint.profile.attribution.sampling import counted
+from warplint.profile.changes import counted
 from warplint.profile.kineto.calls import STARTS_GPU_WORK, CallKind, is_transfer
 from warplint.profile.kineto.trace import NONE, Trace, WorkKind
 from warplint.profile.names.groups import GroupTally, Ran, overlapping

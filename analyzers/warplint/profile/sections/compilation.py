@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from warplint.profile.naming import root_relative
 from warplint.profile.raw.compiled import RawEvent
+from warplint.profile.root_relative import root_relative
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from warplint.profile.attribution.window_price import WindowPrice
 from warplint.profile.sections.compilation import GraphBreak, Recompilation
 from warplint.profile.sections.device_readings import DeviceReading
 from warplint.profile.sections.felt_costs import FeltWait
@@ -18,6 +17,7 @@ from warplint.profile.sections.fused import FusedShare
 from warplint.profile.sections.loader_costs import Loader, LoaderLine
 from warplint.profile.sections.named_costs import KernelGroup, LayerCost, TinyCopies
 from warplint.profile.sections.step_points import ChangePoint, StepPoint
+from warplint.profile.sections.window_price import WindowPrice
 
 SECTIONS: dict[str, type[Any]] = {
     "windows": WindowPrice,

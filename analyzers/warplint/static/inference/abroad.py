@@ -18,10 +18,10 @@ from warplint.static.files import PACKAGE, Files, Found
 from warplint.static.inference import domain
 from warplint.static.inference.knowledge import Handed, Knowledge
 from warplint.static.inference.modules import Defines, Module
-from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.parsing.blocks import FunctionOutline
 from warplint.static.structure.index import Index
 from warplint.static.structure.names import canonical
+from warplint.static.values import UNKNOWN, Kind, Value
 
 FILES_DEEP = 1
 """How many files are evaluated one through the other. Names and bases are followed further."""

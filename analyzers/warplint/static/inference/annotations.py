@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from warplint.static.inference import domain
-from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import naming
+from warplint.static.values import UNKNOWN, Kind, Value
 
 
 def annotated(annotation: ast.expr | None) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from warplint.static.inference.values import Kind, Value
+from warplint.static.values import Kind, Value
 
 
 def is_off(argument: ast.expr | None) -> bool:

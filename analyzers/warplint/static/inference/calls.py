@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from warplint.static.inference import domain, moves, tensor_methods, torch_calls
 from warplint.static.inference.arguments import Given
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import frequency, naming, python, torch_functions, torch_methods
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
     from warplint.static.inference.evaluate import Env, Evaluator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.tables import naming
 from warplint.static.tables.words import words
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 NUMBER = Value(Kind.NUMBER)
 STRING = Value(Kind.STRING)

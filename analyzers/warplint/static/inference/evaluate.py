@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol
 
 from warplint.static.inference import calls, domain
 from warplint.static.inference.evidence import Evidence
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.blocks import ClassOutline
 from warplint.static.parsing.tree import children, dotted, last_name
 from warplint.static.tables import naming, python, torch_methods
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
 class Binding(NamedTuple):

@@ -14,10 +14,10 @@ from typing import TypeVar
 from warplint.static.inference import domain
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.evaluate import Binding, Env, Evaluator
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.outline import imported, pattern_names
 from warplint.static.parsing.tree import FunctionNode, dotted
 from warplint.static.tables.libraries import is_library
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
 class Flow(Evaluator):

@@ -26,18 +26,18 @@ from warplint.static.inference.questions import (
     silent_fact,
 )
 from warplint.static.inference.unit import Unit, unit_of
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.blocks import Block, CallSite, ClassOutline, FunctionOutline
 from warplint.static.parsing.chunks import Chunk
 from warplint.static.parsing.tree import FunctionNode, has_decorator
+from warplint.static.role import Role
 from warplint.static.structure.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.structure.index import Index
 from warplint.static.structure.names import canonical
-from warplint.static.structure.role import Role
 from warplint.static.structure.roles import MODULE, is_construction
 from warplint.static.tables import torch_functions
 from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tables.libraries import is_library
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
     from warplint.static.inference.abroad import View

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from warplint.source.records import dataclass
 from warplint.static.inference import domain
 from warplint.static.inference.arguments import Given
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.tree import dotted, last_name
 from warplint.static.tables import naming, torch_factories
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
 @dataclass(frozen=True, slots=True)

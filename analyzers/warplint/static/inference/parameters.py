@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from warplint.static.inference import domain
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.evidence import Evidence
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.blocks import FunctionOutline
 from warplint.static.parsing.tree import has_decorator
 from warplint.static.tables import frequency, naming
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
 def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:

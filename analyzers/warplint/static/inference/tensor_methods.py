@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from warplint.static.inference import domain
 from warplint.static.inference.arguments import Given
 from warplint.static.inference.moves import moved
-from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.tables import torch_methods
+from warplint.static.values import UNKNOWN, Kind, Value
 
 
 def result(name: str, held: Value, given: Given, values: Mapping[ast.AST, Value]) -> Value:

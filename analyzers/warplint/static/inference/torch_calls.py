@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from warplint.static.inference import domain, moves, tensor_methods
 from warplint.static.inference.arguments import Given
-from warplint.static.inference.values import UNKNOWN, Kind, Place, Value
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import torch_factories, torch_functions, torch_methods
 from warplint.static.tables.torch_factories import Shape
+from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
     from warplint.static.inference.evaluate import Evaluator

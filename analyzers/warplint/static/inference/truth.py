@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.parameters import with_defaults
-from warplint.static.inference.values import Kind
 from warplint.static.parsing.blocks import FunctionOutline
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import conditions, frequency, naming
+from warplint.static.values import Kind
 
 IsComputed = Callable[[str], bool]
 

@@ -6,7 +6,7 @@ import ast
 import enum
 
 from warplint.source.records import dataclass
-from warplint.static.inference.values import Value
+from warplint.static.values import Value
 
 
 class UseKind(enum.Enum):

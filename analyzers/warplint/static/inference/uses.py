@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 from warplint.static.inference.evaluate import Evaluator
 from warplint.static.inference.use import Use, UseKind
-from warplint.static.inference.values import UNKNOWN, Kind, Value
 from warplint.static.tables import torch_functions, torch_methods, waits
 from warplint.static.tables.words import words
+from warplint.static.values import UNKNOWN, Kind, Value
 
 _STORING = words("add append extend insert register_buffer register_parameter setdefault")
 """Calls that put a value away instead of working with it."""

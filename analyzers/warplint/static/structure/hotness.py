@@ -9,15 +9,15 @@ from warplint.source.records import dataclass
 from warplint.static.finding import Hotness
 from warplint.static.inference.annotations import annotated
 from warplint.static.inference.parameters import with_defaults
-from warplint.static.inference.values import Kind, Value
 from warplint.static.parsing.blocks import Block, BlockKind, CallSite, Effect, FunctionOutline
 from warplint.static.parsing.tree import last_name
+from warplint.static.role import Role
 from warplint.static.structure import guards, roles
 from warplint.static.structure.index import Caller, Index
 from warplint.static.structure.loops import STEP_LOOPS, LoopKind, Loops
-from warplint.static.structure.role import Role
 from warplint.static.tables import frequency, function_roles, torch_functions, torch_methods
 from warplint.static.tables.class_roles import HOST_ROLES
+from warplint.static.values import Kind, Value
 
 if TYPE_CHECKING:
     from warplint.static.structure.revision import Revision

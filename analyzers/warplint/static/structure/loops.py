@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from warplint.static.parsing.blocks import Block, BlockKind, CallSite, FunctionOutline, LoopCalls
 from warplint.static.parsing.tree import last_name
+from warplint.static.role import Role
 from warplint.static.structure import roles
 from warplint.static.structure.index import Index
-from warplint.static.structure.role import Role
 from warplint.static.tables import frequency
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from warplint.source.pattern import Pattern
 from warplint.static.parsing.blocks import ClassOutline, FunctionOutline
 from warplint.static.parsing.tree import last_name
-from warplint.static.structure.role import Role
+from warplint.static.role import Role
 from warplint.static.tables import class_roles, function_roles
 
 MODULE = "module"

@@ -7,7 +7,7 @@ documentation, and the names that public training programs use.
 from __future__ import annotations
 
 from warplint.source.pattern import Pattern
-from warplint.static.structure.role import Role
+from warplint.static.role import Role
 
 MODULE_METHODS = {
     Role.FORWARD: Pattern(

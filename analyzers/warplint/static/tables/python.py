@@ -6,8 +6,8 @@ Source: the Python library reference, and NumPy's for the methods of arrays.
 from __future__ import annotations
 
 from warplint.static.inference import domain
-from warplint.static.inference.values import Kind, Value
 from warplint.static.tables.words import words
+from warplint.static.values import Kind, Value
 
 _NUMBERS = words(
     "int float bool complex len round ord hash id isinstance hasattr issubclass callable any all"

@@ -5,8 +5,8 @@ Source: torch.Tensor and torch.nn.Module in the PyTorch 2.x documentation.
 
 from __future__ import annotations
 
-from warplint.static.inference.values import Kind
 from warplint.static.tables.words import words
+from warplint.static.values import Kind
 
 READS = {
     "item": Kind.NUMBER,

@@ -16,7 +16,7 @@ some ten changes."""
 NEVER: tuple[float, int] = (math.inf, 0)
 
 
-class Steps:
+class Changes:
     """A value for every time: ``before`` at first, and from ``times[i]`` on ``values[i]``."""
 
     def __init__(
@@ -62,6 +62,6 @@ class Steps:
         return (span for span in zip(begins, ends, values, strict=True) if span[1] > span[0])
 
 
-def counted(times: Sequence[int]) -> Steps:
+def counted(times: Sequence[int]) -> Changes:
     """How many of these sorted times have been, at any time."""
-    return Steps(0, list(times), list(range(1, len(times) + 1)))
+    return Changes(0, list(times), list(range(1, len(times) + 1)))

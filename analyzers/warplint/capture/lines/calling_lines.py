@@ -1,4 +1,4 @@
-"""Lines of a function on which nothing is called: they can have no cost on a GPU, however long they took."""
+"""Lines of a function that call something: no other can have a cost on a GPU, however long it took."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from array import array
 
 import pytest
 
-from warplint.profile.attribution.sampling import Steps
+from warplint.profile.changes import Changes
 from warplint.profile.kineto.nesting import Intervals, ThreadNesting
 from warplint.profile.kineto.trace import NONE, HostSpans
 
@@ -34,13 +34,13 @@ def nested(random_: random.Random, begin: int, end: int, depth: int = 4) -> list
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("changes", [0, 3, 200])
+@pytest.mark.parametrize("changes", [0, 3, 200, 2000])
 def test_steps_at_many_times_are_those_at_each(seed: int, changes: int) -> None:
     source = random.Random(seed)
     times = sorted(source.choices(range(60), k=changes))
     values = [source.randint(1, 9) for _ in times]
     asked = sorted(source.choices(range(-5, 70), k=30))
-    steps = Steps(0, array("q", times), array("q", values))
+    steps = Changes(0, array("q", times), array("q", values))
     expected = [
         next((value for time, value in reversed(list(zip(times, values, strict=True))) if time <= at), 0)
         for at in asked
@@ -50,8 +50,8 @@ def test_steps_at_many_times_are_those_at_each(seed: int, changes: int) -> None:
 
 
 def test_nothing_is_asked() -> None:
-    assert Steps(7, [1], [2]).at_each([]) == []
-    assert Steps(7).at_each([3]) == [7]
+    assert Changes(7, [1], [2]).at_each([]) == []
+    assert Changes(7).at_each([3]) == [7]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
