@@ -414,6 +414,14 @@ GUARDS = {
     ),
     "the first time or for a new size": (
         "if self.mask is None or self.mask.shape[0] < n:\n    self.mask = «here()»",
+        "epoch",
+    ),
+    "the first time or whenever something else is so": (
+        "if self.mask is None or self.training:\n    self.mask = «here()»",
+        "step",
+    ),
+    "for a new size, and kept elsewhere": (
+        "if self.mask is None or self.mask.shape[0] < n:\n    mask = «here()»",
         "step",
     ),
     "the first time for a parameter": ("if len(state) == 0:\n    state['m'] = «here()»", "once"),

@@ -77,7 +77,24 @@ def _by_test(statement: ast.If, taken: bool, body: Iterable[ast.stmt]) -> Effect
     effects = [_of_part(part, truth, body) for part, truth in parts]
     if conjunction:
         return next((found for found in (Effect.ONCE, Effect.SPARSE) if found in effects), Effect.NONE)
+    if _refills(parts, body):
+        return Effect.SPARSE
     return effects[0] if len(set(effects)) == 1 else Effect.NONE
+
+
+def _refills(parts: list[tuple[ast.expr, bool]], body: Iterable[ast.stmt]) -> bool:
+    """Whether what is kept is made again where it does not fit: ``self.x is None or len(self.x) < n``."""
+    first, *others = parts
+    cache = _empty_cache(*first)
+    return (
+        cache is not None
+        and _of_part(*first, body) is Effect.ONCE
+        and all(_asks_of(cache, part) for part, _ in others)
+    )
+
+
+def _asks_of(cache: str, test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Attribute) and dotted(node) == cache for node in ast.walk(test))
 
 
 def _parts(test: ast.expr, truth: bool) -> tuple[list[tuple[ast.expr, bool]], bool]:
