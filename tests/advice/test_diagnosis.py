@@ -323,7 +323,7 @@ def test_launching_of_the_backward_pass_is_by_all_its_launches(
             begin + 11, begin + 12, begin + 14, 1000 + number, name="triton_x", thread=AUTOGRAD
         )
     profile = joined(capture, tmp_path)
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "small kernels", 5)
     assert figures(verdict)["kernels"] == 42
@@ -339,7 +339,7 @@ def test_launching_counts_when_the_captures_own_part_is_known(
     verdict = diagnose(profile).run
     assert verdict.bottleneck is Bottleneck.NONE
     assert "the profiler's own doing is not known" in verdict.sentence
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "small kernels", 3)
     assert verdict.share == pytest.approx(0.15)
@@ -350,10 +350,28 @@ def test_what_recording_adds_to_steps_is_not_launching(capture: CaptureBuilder, 
     # of which the capture counts none as its own: those after the window were as slow.
     small_kernels(capture, gap=15, length=85)
     profile = joined(capture, tmp_path)
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.9, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.9, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert verdict.bottleneck is Bottleneck.NONE
     assert figures(verdict)["launch_share"] == pytest.approx(0.15 - 0.10)
+
+
+def test_each_window_tells_of_its_own_steps_what_recording_added(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # 150 us of idle time before launches in two steps, one a window: the second was 40 us longer than those
+    # before it, the first was not. A window that is left out was, and none of its steps is among these.
+    capture.steps = [0, 500, 1000]
+    small_kernels(capture, gap=15, length=85)
+    profile = joined(capture, tmp_path)
+    profile.windows = [
+        WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 2.0, 1.0, 0),
+        WindowPrice(2, 0.1, 0.0, 0.1, 0.1, 0.5, 0.5, 0.5, 1),
+        WindowPrice(3, 0.1, 0.0, 0.1, 0.1, 0.46, 0.5, 0.5, 1),
+    ]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("launch", "small kernels", 3)
+    assert verdict.share == pytest.approx(0.15 - 0.04)
 
 
 def test_steps_that_are_others_than_those_before_the_window_tell_nothing_of_recording(
@@ -362,7 +380,7 @@ def test_steps_that_are_others_than_those_before_the_window_tell_nothing_of_reco
     # Five times as long: a step that trains after steps that only gather, as in reinforcement learning.
     small_kernels(capture, gap=15, length=85)
     profile = joined(capture, tmp_path)
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.2, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 0.2, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "small kernels", 3)
     assert verdict.share == pytest.approx(0.15)
@@ -420,7 +438,7 @@ def test_the_start_of_a_program_is_not_launching(capture: CaptureBuilder, tmp_pa
 def test_settled_steps_are_not_its_start(capture: CaptureBuilder, tmp_path: Path) -> None:
     starting(capture)
     profile = joined(capture, tmp_path)
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "operators on the host", 2)
     assert verdict.share == pytest.approx(0.9)
@@ -434,7 +452,7 @@ def test_how_long_a_launch_takes_at_most(capture: CaptureBuilder, tmp_path: Path
     busy(capture, 950, 1000)
     profile = joined(capture, tmp_path)
     assert short(diagnose(profile).run) == ("launch", "small kernels", 2)
-    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0)]
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "operators on the host", 2)
     assert figures(verdict)["host_us_per_launch"] == pytest.approx(300)

@@ -11,7 +11,7 @@ LAUNCH, HOST, CAPTURE, DATA = IdleCause.LAUNCH, IdleCause.HOST, IdleCause.CAPTUR
 
 
 def price(before: float | None, inside: float | None, after: float | None = None) -> WindowPrice:
-    return WindowPrice(1, 0.1, 0.1, 0.1, 0.1, before, inside, after)
+    return WindowPrice(1, 0.1, 0.1, 0.1, 0.1, before, inside, after, 1)
 
 
 def tally(**lines: tuple[int, dict[IdleCause, int]]) -> Tally:

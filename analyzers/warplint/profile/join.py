@@ -7,7 +7,7 @@ process are summed, where its steps were alike (steps/regimes.py).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warplint.capture.layout import RAW_SUFFIX, LayoutError, RunManifest
@@ -150,7 +150,7 @@ class _ProcessJoin:
                 for source in self.process.sources.values()
             },
             notes=self.said,
-            windows=self.prices,
+            windows=self._prices(joined),
             loader=loader.lines,
             loaders=loader.loaders,
             felt=whole.felt.waits(loader.dearest),
@@ -194,6 +194,10 @@ class _ProcessJoin:
         others = [window.raw for window in windows if window.raw not in latest]
         self.said.extend(notes.other_steps(latest, others, self.history))
         return shown
+
+    def _prices(self, summed: list[_JoinedWindow]) -> list[WindowPrice]:
+        numbers = {window.raw.number for window in summed}
+        return [each if each.window in numbers else replace(each, steps=0) for each in self.prices]
 
     def _finished(self, window: RawWindow, close: WindowClose) -> _JoinedWindow:
         ends_ns = self.process.step_ends_ns

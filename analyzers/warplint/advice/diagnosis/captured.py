@@ -70,18 +70,15 @@ class CapturedSteps:
     @property
     def overstated_us(self) -> float:
         """By how much steps were longer in their windows than before, beyond what counts as the capture's."""
-        longer_ms = max(
-            (
-                inside - before
-                for each in self.profile.windows
-                if (before := each.step_before_ms)
-                and (inside := each.step_inside_ms)
-                # Else they are other steps.
-                and inside <= THRESHOLDS.slowed * before
-            ),
-            default=0.0,
+        longer_ms = sum(
+            each.steps * max(0.0, inside - before)
+            for each in self.profile.windows
+            if (before := each.step_before_ms)
+            and (inside := each.step_inside_ms)
+            # Else they are other steps.
+            and inside <= THRESHOLDS.slowed * before
         )
-        return max(0.0, longer_ms * 1e3 * self.steps - self.totals.capture_us)
+        return max(0.0, longer_ms * 1e3 - self.totals.capture_us)
 
     @cached_property
     def feeding(self) -> Feeding:

@@ -24,6 +24,8 @@ class WindowPrice:
     step_before_ms: float | None
     step_inside_ms: float | None
     step_after_ms: float | None
+    steps: int
+    """Its whole steps that ``Totals.steps`` counts: 0 of a window that is left out."""
 
     @classmethod
     def of(cls, window: int, seconds: Mapping[str, float], steps: StepTimes) -> WindowPrice:
@@ -38,6 +40,7 @@ class WindowPrice:
             step_before_ms=medians["before"],
             step_inside_ms=medians["inside"],
             step_after_ms=medians["after"],
+            steps=steps.whole_steps(),
         )
 
     def sentences(self) -> list[str]:

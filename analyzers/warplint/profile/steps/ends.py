@@ -51,6 +51,11 @@ class StepTimes:
         yield "inside", _median_ms(self.ends_ns[first:last])
         yield "after", _median_ms(self.ends_ns[last : last + STEPS_BESIDE + 1])
 
+    def whole_steps(self) -> int:
+        """How many begin and end inside."""
+        first, last = self._inside()
+        return max(0, last - first - 1)
+
     def extra_s(self) -> float | None:
         """How much longer the steps inside took than as many median steps before; None without such steps.
 
