@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-ANY_CASE = "(?i)"
+_FLAGS = re.compile(r"(?:\(\?[aims]+\))?")
+"""Flags at the head of a pattern, which hold for each of its alternatives."""
 _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 """An escape, a set of characters, or a character."""
 _OPTIONAL = frozenset("?*{")
-_UNREAD = re.compile(r"\\[xuUN0-9]|\{\d")
-"""Characters by number and counted parts: left to Python."""
+_UNREAD = re.compile(r"\\[xuUN0-9]|\{[\d,]|\(\?(?![:=!<]|P<|[aims-]+:)")
+"""Left to Python: characters by number, counted parts, other flags, comments, groups that name another."""
 
 
 class Searched:
@@ -43,12 +44,13 @@ def _alternatives(pattern: str) -> tuple[tuple[str, re.Pattern[str]], ...] | Non
 
     None where it has something in it that is left to Python.
     """
-    if not pattern.isascii() or _UNREAD.search(pattern):
+    flags = _FLAGS.match(pattern)
+    assert flags is not None
+    if not pattern.isascii() or _UNREAD.search(pattern, flags.end()):
         return None
-    flag = ANY_CASE if pattern.startswith(ANY_CASE) else ""
     return tuple(
-        (max(_words(parts), key=len, default=""), re.compile(flag + "".join(parts)))
-        for parts in _split(_PART.findall(pattern.removeprefix(ANY_CASE)))
+        (max(_words(parts), key=len, default=""), re.compile(flags[0] + "".join(parts)))
+        for parts in _split(_PART.findall(pattern, flags.end()))
     )
 
 
