@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -142,6 +143,29 @@ def test_a_line_that_calls_nothing_is_never_slow() -> None:
     assert hot.plain
     hot.look(array("q", [-SLOW, code, FIRST + 8]) + loop)
     assert hot.plain == {}
+
+
+class Looked(dict[int, CodeType]):
+    """Code objects, and which of them were looked into."""
+
+    def __init__(self, *codes: CodeType) -> None:
+        super().__init__((id(code), code) for code in codes)
+        self.into: set[int] = set()
+
+    def __getitem__(self, code: int) -> CodeType:
+        self.into.add(code)
+        return super().__getitem__(code)
+
+
+def test_only_functions_with_hot_lines_are_disassembled() -> None:
+    code, other = looped.__code__, line_of.__code__
+    met = Looked(code, other)
+    hot = HotLines(met=met)
+    hot.look(events((id(other), other.co_firstlineno + 1, SLOW), (id(code), FIRST + 8, SLOW), times=50))
+    assert met.into == set()
+    hot.look(events(*[(id(code), line, QUICK) for line in sorted(LOOPING)], times=PASSES))
+    assert met.into == {id(code)}
+    assert hot.lines and hot.plain == {}, "it was slow before it was hot"
 
 
 TEXT = f"""

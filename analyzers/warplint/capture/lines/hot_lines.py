@@ -86,7 +86,9 @@ class HotLines:
         return found
 
     def _judge(self) -> None:
-        slow = {place[0] for place in self._all.slow if self._all.is_slow(place) and self._calls(place)}
+        # What lines call is told by disassembling the whole function: only of those over the budget.
+        asked = (place for place in self._all.slow if place[0] in self._hottest)
+        slow = {place[0] for place in asked if self._all.is_slow(place) and self._calls(place)}
         self.plain = {code: line for code, line in self._hottest.items() if code not in slow}
         for code in self._hottest.keys() - self.codes:
             if all(place in self.lines for place in self._all.events if place[0] == code):
