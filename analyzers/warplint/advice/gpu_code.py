@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from warplint.static.annotations import annotated
 from warplint.static.facts import Facts
-from warplint.static.inference.annotations import annotated
 from warplint.static.parsing.blocks import CallSite, FunctionOutline
 from warplint.static.structure.index import Index
 from warplint.static.tables import frequency, torch_functions

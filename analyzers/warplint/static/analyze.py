@@ -17,6 +17,7 @@ from warplint.static.finding import Applicability, Finding, Related
 from warplint.static.inference.abroad import Abroad, View
 from warplint.static.inference.knowledge import Knowledge
 from warplint.static.inference.questions import Answers, Ground, Question
+from warplint.static.inference.revision import Revision, read_same
 from warplint.static.parsing.chunks import Chunk, Placed, split, split_again, whole
 from warplint.static.rules.nominate import Nominator
 from warplint.static.rules.rule import Rule, Verdict
@@ -24,7 +25,6 @@ from warplint.static.rules.rule_index import AnyRule, imported
 from warplint.static.structure.hotness import HotnessMap
 from warplint.static.structure.index import Index
 from warplint.static.structure.location import confidence_in, within
-from warplint.static.structure.revision import Revision, read_same
 from warplint.static.tables.frameworks import shows_pytorch
 from warplint.static.torch_version import NEWEST, TorchVersion
 

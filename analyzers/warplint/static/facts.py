@@ -11,8 +11,8 @@ from pathlib import Path
 from warplint.source.records import dataclass
 from warplint.source.span import Span
 from warplint.source.text import SourceText
+from warplint.static import domain
 from warplint.static.finding import Hotness
-from warplint.static.inference import domain
 from warplint.static.inference.knowledge import Knowledge
 from warplint.static.inference.unit import Unit
 from warplint.static.inference.use import Use, UseKind

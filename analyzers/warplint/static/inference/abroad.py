@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from warplint.source.records import dataclass
+from warplint.static import domain
 from warplint.static.files import PACKAGE, Files, Found
-from warplint.static.inference import domain
 from warplint.static.inference.knowledge import Handed, Knowledge
 from warplint.static.inference.modules import Defines, Module
 from warplint.static.parsing.blocks import FunctionOutline

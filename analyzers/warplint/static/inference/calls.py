@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from warplint.static.inference import domain, moves, tensor_methods, torch_calls
+from warplint.static import domain
+from warplint.static.inference import moves, python, tensor_methods, torch_calls
 from warplint.static.inference.arguments import Given
 from warplint.static.parsing.tree import last_name
-from warplint.static.tables import frequency, naming, python, torch_functions, torch_methods
+from warplint.static.tables import frequency, naming, torch_functions, torch_methods
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:

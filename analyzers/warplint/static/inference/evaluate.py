@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from warplint.static.inference import calls, domain
+from warplint.static import domain
+from warplint.static.inference import calls, python
 from warplint.static.inference.evidence import Evidence
 from warplint.static.parsing.blocks import ClassOutline
 from warplint.static.parsing.tree import children, dotted, last_name
-from warplint.static.tables import naming, python, torch_methods
+from warplint.static.tables import naming, torch_methods
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 

@@ -11,8 +11,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from warplint.static.inference import domain
-from warplint.static.inference.annotations import annotated
+from warplint.static import domain
+from warplint.static.annotations import annotated
 from warplint.static.inference.evaluate import Binding, Env, Evaluator
 from warplint.static.parsing.outline import imported, pattern_names
 from warplint.static.parsing.tree import FunctionNode, dotted

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from warplint.static import domain
+from warplint.static.annotations import annotated
 from warplint.static.finding import Hotness
-from warplint.static.inference import domain, parameters
-from warplint.static.inference.annotations import annotated
+from warplint.static.inference import parameters
 from warplint.static.inference.evaluate import Binding, Env
 from warplint.static.inference.evidence import Evidence, evidence
 from warplint.static.inference.questions import (
@@ -28,7 +29,7 @@ from warplint.static.inference.questions import (
 from warplint.static.inference.unit import Unit, unit_of
 from warplint.static.parsing.blocks import Block, CallSite, ClassOutline, FunctionOutline
 from warplint.static.parsing.chunks import Chunk
-from warplint.static.parsing.tree import FunctionNode, has_decorator
+from warplint.static.parsing.tree import FunctionNode, has_decorator, with_defaults
 from warplint.static.role import Role
 from warplint.static.structure.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.structure.index import Index
@@ -41,7 +42,7 @@ from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 if TYPE_CHECKING:
     from warplint.static.inference.abroad import View
-    from warplint.static.structure.revision import Revision
+    from warplint.static.inference.revision import Revision
 
 Handed = tuple[tuple[str, Value], ...]
 """What a call hands to which parameter."""
@@ -465,7 +466,7 @@ class Knowledge(Asking):
         is_model = owner is not None and self.class_role(owner) in _MODELS
         is_input = is_model and self.role(function) is Role.FORWARD
         env: Env = {}
-        for argument, default in parameters.with_defaults(node.args):
+        for argument, default in with_defaults(node.args):
             value = parameters.value_of(argument, default, given.get(argument.arg), known, is_input)
             env[argument.arg] = Binding(parameters.on_entry(value, argument.arg, likely), ())
         if owner is not None and node.args.args and not has_decorator(node, "staticmethod"):
@@ -491,7 +492,7 @@ class Knowledge(Asking):
         handed = [parameters.matched(function, site.node) for site, _ in callers]
         names = [
             argument.arg
-            for argument, _ in parameters.with_defaults(function.node.args)
+            for argument, _ in with_defaults(function.node.args)
             if all(argument.arg in each for each in handed)
         ]
         if not names:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from warplint.source.records import dataclass
-from warplint.static.inference import domain
+from warplint.static import domain
 from warplint.static.inference.arguments import Given
 from warplint.static.parsing.tree import dotted, last_name
 from warplint.static.tables import naming, torch_factories

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from warplint.static.inference import domain
-from warplint.static.inference.annotations import annotated
+from warplint.static import domain
+from warplint.static.annotations import annotated
 from warplint.static.inference.evidence import Evidence
 from warplint.static.parsing.blocks import FunctionOutline
-from warplint.static.parsing.tree import has_decorator
+from warplint.static.parsing.tree import has_decorator, with_defaults
 from warplint.static.tables import frequency, naming
 from warplint.static.values import UNKNOWN, Kind, Place, Value
-
-
-def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Each named parameter with its default."""
-    plain = [*arguments.posonlyargs, *arguments.args]
-    missing = len(plain) - len(arguments.defaults)
-    for index, argument in enumerate(plain):
-        yield argument, arguments.defaults[index - missing] if index >= missing else None
-    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
 
 
 def value_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from warplint.static.inference import domain
+from warplint.static import domain
 from warplint.static.inference.arguments import Given
 from warplint.static.inference.moves import moved
 from warplint.static.tables import torch_methods

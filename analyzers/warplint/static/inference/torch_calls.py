@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from warplint.static.inference import domain, moves, tensor_methods
+from warplint.static import domain
+from warplint.static.inference import moves, tensor_methods
 from warplint.static.inference.arguments import Given
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import torch_factories, torch_functions, torch_methods

@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from warplint.static.inference.annotations import annotated
-from warplint.static.inference.parameters import with_defaults
+from warplint.static.annotations import annotated
 from warplint.static.parsing.blocks import FunctionOutline
-from warplint.static.parsing.tree import last_name
+from warplint.static.parsing.tree import last_name, with_defaults
 from warplint.static.tables import conditions, frequency, naming
 from warplint.static.values import Kind
 

@@ -155,3 +155,12 @@ def last_name(node: ast.AST) -> str:
             node = node.value  # type: ignore[attr-defined]
         else:
             return ""
+
+
+def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Each named parameter with its default."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    missing = len(plain) - len(arguments.defaults)
+    for index, argument in enumerate(plain):
+        yield argument, arguments.defaults[index - missing] if index >= missing else None
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)

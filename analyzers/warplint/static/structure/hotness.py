@@ -6,11 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from warplint.source.records import dataclass
+from warplint.static.annotations import annotated
 from warplint.static.finding import Hotness
-from warplint.static.inference.annotations import annotated
-from warplint.static.inference.parameters import with_defaults
 from warplint.static.parsing.blocks import Block, BlockKind, CallSite, Effect, FunctionOutline
-from warplint.static.parsing.tree import last_name
+from warplint.static.parsing.tree import last_name, with_defaults
 from warplint.static.role import Role
 from warplint.static.structure import guards, roles
 from warplint.static.structure.index import Caller, Index
@@ -20,7 +19,7 @@ from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.values import Kind, Value
 
 if TYPE_CHECKING:
-    from warplint.static.structure.revision import Revision
+    from warplint.static.inference.revision import Revision
 
 HOT_ROLES = frozenset({Role.FORWARD, Role.TRAIN_STEP, Role.EVALUATE, Role.GENERATE})
 """Functions that run every step, or hold the loop that does."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from warplint.static.inference import domain
+from warplint.static import domain
 from warplint.static.inference.questions import Question
 from warplint.static.parsing.blocks import Block, ClassOutline, FunctionOutline
 from warplint.static.parsing.chunks import Chunk, Placed

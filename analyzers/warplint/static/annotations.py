@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from warplint.static.inference import domain
+from warplint.static import domain
 from warplint.static.parsing.tree import last_name
 from warplint.static.tables import naming
 from warplint.static.values import UNKNOWN, Kind, Value

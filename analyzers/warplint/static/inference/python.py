@@ -5,7 +5,7 @@ Source: the Python library reference, and NumPy's for the methods of arrays.
 
 from __future__ import annotations
 
-from warplint.static.inference import domain
+from warplint.static import domain
 from warplint.static.tables.words import words
 from warplint.static.values import Kind, Value
 
