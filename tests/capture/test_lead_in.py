@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import statistics
-from itertools import pairwise
+from array import array
+from itertools import accumulate, chain, cycle, islice, pairwise
 from pathlib import Path
 
 import pytest
 from programs import make_project, run
 
+from warplint.capture.layout import Record, raw_name
+from warplint.capture.recorder import Recorder
 from warplint.capture.steps.lead_in import LeadIn, usual_step_ns
 from warplint.capture.summary import summarize
 from warplint.profile.store import open_profile
@@ -55,6 +58,62 @@ def test_where_the_usual_step_is_not_known_none_is_short() -> None:
     assert usual_step_ns([0, 9, 10, 11, 12, 13]) == 1
 
 
+@pytest.mark.parametrize("steps_ms", [(10, 30), (30, 10), (10, 30, 30), (10, 10, 30)])
+def test_steps_of_several_lengths_are_all_usual(steps_ms: tuple[int, ...]) -> None:
+    ends = list(accumulate(islice(cycle(steps_ms), 24), initial=0))
+    usual_ms = usual_step_ns(ends)
+    assert lead_in_of(usual_ms, 3, *islice(cycle(steps_ms), 12)).steps == 1
+    # What something was ready for is shorter than even the short ones.
+    assert lead_in_of(usual_ms, 3, 4, 4, 10, 30).steps == 3
+
+
+def written(folder: Path, before_ms: float, *steps_ms: float) -> Path:
+    """A capture whose window opened in the seventh of such steps, after 20 ms of it; those follow it."""
+    folder.mkdir()
+    recorder = Recorder(folder / raw_name(0, 1), lambda: None)
+    ends = list(accumulate([before_ms] * 6, initial=1000))
+    opened_ms = ends[-1] + 20
+    lead_in = LeadIn(round(opened_ms * MS), usual_step_ns([round(end * MS) for end in ends]))
+    for step_ms in steps_ms:
+        ends.append((ends[-1] if len(ends) > 7 else opened_ms) + step_ms)
+        lead_in.step_ended(round(ends[-1] * MS))
+    recorder.steps(array("q", chain.from_iterable((n, round(end * MS)) for n, end in enumerate(ends, 1))))
+    recorder.json(
+        Record.WINDOW_OPEN, {"window": 1, "t_ns": round(opened_ms * MS), "step": 7, "reason": "asked for"}
+    )
+    price = {"start_s": 0.1, "stop_s": 0.2, "write_s": 0.3}
+    recorder.json(
+        Record.WINDOW_CLOSE,
+        {
+            "window": 1,
+            "step": len(ends),
+            "reason": "its steps were made",
+            "lead_in": lead_in.steps,
+            "counts_ns": lead_in.counts_ns,
+            "price": price,
+        },
+    )
+    recorder.json(Record.END, {"t_ns": 0, "reason": "exit"})
+    recorder.close()
+    return folder
+
+
+def test_short_steps_are_said_to_be_short_and_cost_nothing(tmp_path: Path) -> None:
+    folder = written(tmp_path / "capture", 30, 10, *[4] * 4, *[33] * 10)
+    captured, price = summarize(folder).sentences
+    # No loader was seen that could have had data ready.
+    assert captured.endswith("4 shorter ones do not count: less than three quarters of a usual step)")
+    assert captured.startswith("captured steps 13 to 22 ")
+    assert "inside 0.03 s extra" in price
+    assert "median step before 30.0 ms, inside 33.0 ms" in price
+
+
+def test_where_no_step_is_short_all_since_the_opening_cost_something(tmp_path: Path) -> None:
+    captured, price = summarize(written(tmp_path / "capture", 30, 40, *[33] * 10)).sentences
+    assert "shorter" not in captured
+    assert "inside 0.04 s extra" in price
+
+
 LOAD_MS = 30
 LOADING = f"""
 import json, sys, time, torch
@@ -94,8 +153,10 @@ def test_steps_whose_data_was_loaded_while_the_window_opened_do_not_count(tmp_pa
     counted = times_ms[opened["step"] + lead_in - 1 : closed["step"] - 1]
     assert len(counted) == 10
     assert sum(counted) / 10 > 0.9 * LOAD_MS
-    said = f"; {lead_in - 1} shorter ones do not count"
-    assert sum(said in sentence for sentence in summarize(done.folder).sentences) == 1
+    said = f"; {lead_in - 1} shorter "
+    (captured, *_) = summarize(done.folder).sentences
+    assert said in captured
+    assert "loaders had data ready" in captured
     totals = open_profile(done.folder).totals
     assert totals.steps == 10
     # The program's own clock has what closing the window took in the last of them.

@@ -52,6 +52,19 @@ def test_steps_inside_cost_what_they_take_longer_than_those_before(
     assert found == (None if extra_s is None else pytest.approx(extra_s))
 
 
+def test_steps_too_short_to_count_are_neither_before_nor_inside() -> None:
+    # Six steps of 30 ms, a window opened at 231, which the seventh waits for, four of 4 ms, ten of 33 ms.
+    before = [30.0 * step for step in range(7)]
+    short = [250.0 + 4 * step for step in range(5)]
+    counted = [266.0 + 33 * step for step in range(1, 11)]
+    counts_ns = 262 * MS + 1
+    times = StepTimes(counts_ns, 596 * MS, ends(*before, *short, *counted), lead_in=5)
+    assert dict(times.medians_ms()) == {"before": 30, "inside": 33, "after": None}
+    assert times.extra_s() == pytest.approx(0.030)
+    closed_early = StepTimes(counts_ns, 266 * MS, ends(*before, *short), lead_in=5)
+    assert closed_early.extra_s() is None
+
+
 def test_price_is_told_in_seconds_and_steps() -> None:
     times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}

@@ -31,6 +31,8 @@ class ProcessSummary:
 
     rank: int = 0
     pid: int = 0
+    loaders: bool = False
+    """Whether a DataLoader had worker processes."""
     step_ends_ns: dict[int, int] = field(default_factory=dict)
     opened: list[dict[str, Any]] = field(default_factory=list)
     closed: list[dict[str, Any]] = field(default_factory=list)
@@ -78,7 +80,8 @@ def _of_workers(folder: Path) -> list[str]:
 
 
 def _read(path: Path) -> ProcessSummary:
-    summary = ProcessSummary()
+    workers = path.parent.glob(f"{path.name.removesuffix(RAW_SUFFIX)}.*{WORKER_SUFFIX}")
+    summary = ProcessSummary(loaders=any(workers))
     for record, payload in RawReader(path).records():
         if record is Record.STEPS:
             values = parse_steps(payload)
@@ -108,7 +111,7 @@ def _sentences(process: ProcessSummary) -> list[str]:
                 "its lines were kept, its operators and kernels are lost"
             )
         else:
-            sentences.append(_window(opened, window))
+            sentences.append(_window(process, opened, window))
             sentences.append(_price(process, opened, window))
     if not process.ended and len(closed) == len(process.opened):
         sentences.append(
@@ -117,16 +120,19 @@ def _sentences(process: ProcessSummary) -> list[str]:
     return sentences + process.notes
 
 
-def _window(opened: dict[str, Any], closed: dict[str, Any]) -> str:
+def _window(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:
     short = closed["lead_in"] - LEAD_IN_STEPS
     first, last = opened["step"] + 1 + LEAD_IN_STEPS + max(0, short), closed["step"]
     steps = f"steps {first} to {last}" if last >= first else "no whole step"
-    left_out = (
-        f"; {short} shorter ones do not count, which began with data that was loaded while it opened"
-        if short > 0
-        else ""
-    )
+    left_out = f"; {short} {_shorter(process, short)}" if short > 0 else ""
     return f"captured {steps} ({opened['reason']}; closed because {closed['reason']}{left_out})"
+
+
+def _shorter(process: ProcessSummary, steps: int) -> str:
+    does = "shorter one does not count" if steps == 1 else "shorter ones do not count"
+    if process.loaders:
+        return f"{does}: loaders had data ready that was loaded while it opened"
+    return f"{does}: less than three quarters of a usual step"
 
 
 def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:
@@ -148,14 +154,17 @@ def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, An
 
 def _extra_s(process: ProcessSummary, closed: dict[str, Any], before_ms: float | None) -> float | None:
     """How much longer the steps inside took than as many median steps before; None where that is unknown."""
-    counts_ns = closed["counts_ns"]
-    inside = [
-        t_ns for step, t_ns in process.step_ends_ns.items() if step <= closed["step"] and t_ns >= counts_ns
-    ]
+    begin_ns = closed["counts_ns"]
+    inside = sorted(
+        t_ns for step, t_ns in process.step_ends_ns.items() if step <= closed["step"] and t_ns >= begin_ns
+    )
+    if closed["lead_in"] > LEAD_IN_STEPS and inside:
+        # The step that ended first does not count, and those after it are whole.
+        begin_ns = inside.pop(0)
     if before_ms is None or not inside:
         return None
     # A window makes no program faster: less than nothing is the steps' own scatter.
-    return float(max(0.0, (max(inside) - counts_ns) / 1e9 - len(inside) * before_ms / 1e3))
+    return float(max(0.0, (inside[-1] - begin_ns) / 1e9 - len(inside) * before_ms / 1e3))
 
 
 def _median_ms(process: ProcessSummary, first: int, last: int) -> float | None:

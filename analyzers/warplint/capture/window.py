@@ -77,7 +77,7 @@ class Window:
         self._steps = steps
 
     def open(self, step: int, kind: StepKind, reason: str, usual_ns: float) -> None:
-        """``usual_ns`` is what a step takes; 0 where that is not known."""
+        """``usual_ns`` is what a usual step takes at least; 0 where that is not known."""
         started_ns = perf_counter_ns()
         self._thread, self._native_thread = threading.get_ident(), threading.get_native_id()
         recorder = self._around.recorder

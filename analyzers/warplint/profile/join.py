@@ -205,7 +205,7 @@ class _ProcessJoin:
         timeline, thread = Timeline(window, self.places), self._stepping_thread(window)
         trace = self._trace(window.number, close)
         layers = LayerTimeline(window)
-        times = StepTimes(window.open_ns, close.t_ns, ends_ns)
+        times = StepTimes(window.open_ns, close.t_ns, ends_ns, close.lead_in)
         self.prices.append(WindowPrice.of(window.number, close.price, times))
         self.said.extend(self.prices[-1].sentences())
         if trace is None or not len(trace.work):

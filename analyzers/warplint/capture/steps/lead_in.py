@@ -6,13 +6,15 @@ filled their queues, so that some steps after it wait for less data than all oth
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
+from itertools import islice, pairwise
 
 from warplint.capture.settings import LEAD_IN_STEPS
-from warplint.capture.steps.regimes import LEVEL_STEPS, median_step_ns
+from warplint.capture.steps.regimes import LEVEL_STEPS
 
 SHORT = 0.75
-"""A step that takes less than this part of the usual median is one that something was ready for. Steps have
+"""A step that takes less than this part of a short usual one is one that something was ready for. Steps have
 settled when the middle half of them lies within a tenth of the median."""
 MOST_SHORT = 8
 """So many steps more do not count at most: two batches each for four workers. If more are short, steps have
@@ -24,15 +26,21 @@ KNOWN_STEPS = 5
 
 
 def usual_step_ns(ends_ns: Sequence[int]) -> float:
-    """The median of the last steps, which ended at these times; 0 where they are too few."""
-    return median_step_ns(ends_ns, LEVEL_STEPS) if len(ends_ns) > KNOWN_STEPS else 0.0
+    """What three in four of the last steps, which ended at these times, took at least; 0 where they are few.
+
+    Not the median: where short and long steps alternate, the short ones are as usual as the long ones.
+    """
+    if len(ends_ns) <= KNOWN_STEPS:
+        return 0.0
+    last = islice(ends_ns, max(0, len(ends_ns) - LEVEL_STEPS - 1), None)
+    return statistics.quantiles([late - early for early, late in pairwise(last)], n=4, method="inclusive")[0]
 
 
 class LeadIn:
     """Told the end of each step from the window's opening on."""
 
     def __init__(self, opened_ns: int, usual_ns: float) -> None:
-        """``usual_ns``: the median of the steps before; 0 where it is not known, and no step is short."""
+        """``usual_ns``: what a usual step takes at least; 0 where that is not known, and no step is short."""
         self._usual_ns = usual_ns
         self._last_ns = opened_ns
         self._ended = 0

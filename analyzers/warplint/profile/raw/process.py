@@ -48,6 +48,8 @@ class WindowClose:
     """Where the trace has ``pthread_t`` in place of native thread ids: from the one to the other."""
     price: dict[str, float]
     """Seconds."""
+    lead_in: int = 1
+    """Steps at its start that do not count."""
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> WindowClose:
@@ -62,6 +64,7 @@ class WindowClose:
             clock=_readings(value.get("clock") or []),
             threads={int(pthread): int(native) for pthread, native in value.get("threads") or []},
             price={str(part): float(seconds) for part, seconds in (value.get("price") or {}).items()},
+            lead_in=int(value.get("lead_in", 1)),
         )
 
 

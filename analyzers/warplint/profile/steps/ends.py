@@ -38,8 +38,11 @@ class StepTimes:
     """The steps around a window; ``ends_ns`` are of the whole run, sorted."""
 
     open_ns: int
+    """When it was open, or when the last step began that was too short to count."""
     close_ns: int
     ends_ns: Sequence[int]
+    lead_in: int = 1
+    """Steps at its start that do not count: the one in which it was opened, and those that were too short."""
 
     def medians_ms(self) -> Iterator[tuple[str, float | None]]:
         """The median step before, inside and after; None where there is no whole step.
@@ -60,23 +63,31 @@ class StepTimes:
         """How much longer the steps inside took than as many median steps before; None without such steps.
 
         The step in which the window was opened counts from then on: what it did before is the window's start.
+        Where others do not count either, those after them do.
         """
         first, last = self._inside()
         before_ms = self._median_before_ms()
-        if before_ms is None or first == last:
+        begin_ns = self.open_ns
+        if self._short_steps() and first < last:
+            first, begin_ns = first + 1, self.ends_ns[first]
+        if before_ms is None or first >= last:
             return None
-        inside_ms = (self.ends_ns[last - 1] - self.open_ns) / 1e6
+        inside_ms = (self.ends_ns[last - 1] - begin_ns) / 1e6
         # A window makes no program faster: less than nothing is the steps' own scatter.
         return max(0.0, inside_ms - (last - first) * before_ms) / 1000
 
     def _inside(self) -> tuple[int, int]:
-        """The range of the ends that lie inside the window."""
+        """The range of the ends that lie inside the window, from that of the last step that does not count."""
         first = bisect.bisect_left(self.ends_ns, self.open_ns)
         return first, bisect.bisect_right(self.ends_ns, self.close_ns)
 
     def _median_before_ms(self) -> float | None:
         first, _ = self._inside()
-        return _median_ms(self.ends_ns[max(0, first - STEPS_BESIDE - 1) : first])
+        opened = max(0, first - self._short_steps())
+        return _median_ms(self.ends_ns[max(0, opened - STEPS_BESIDE - 1) : opened])
+
+    def _short_steps(self) -> int:
+        return max(0, self.lead_in - 1)
 
 
 def _median_ms(ends_ns: Sequence[int]) -> float | None:
