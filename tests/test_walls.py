@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,36 @@ MUST_NOT_IMPORT = {
     "warplint_server": {"torch", "numpy", "libcst"},
 }
 
+# The folders and modules inside a part, each after all that it may import.
+ORDER = {
+    "warplint.static": (
+        *("files", "finding", "role", "torch_version", "values"),
+        *("fixing", "tables", "parsing", "domain", "annotations"),
+        *("structure", "inference", "facts", "rules", "analyze"),
+    ),
+    "warplint.capture": (
+        *("allowance", "background", "collector", "command", "forked_child", "late_imports", "layout"),
+        *("patches", "price", "probe", "settings", "shared_memory", "terminal", "tested"),
+        *("folder", "launch", "progress", "recorder", "starting", "summary"),
+        *("gpu", "lines", "compiled", "process", "steps", "workers", "layers", "window", "graphs"),
+        *("session", "entry", "bootstrap"),
+    ),
+    "warplint.profile": (
+        *("changes", "root_relative", "raw", "kineto", "timeline", "sections", "steps", "model"),
+        *("attribution", "names", "notes", "join", "imported"),
+        *("schema", "database", "store", "follow"),
+    ),
+}
+
+# What stands against that order, and why.
+AGAINST_ORDER = {
+    ("warplint.profile.attribution", "warplint.profile.names"): "a window's sums have those by name in them",
+    (
+        "warplint.profile.sections",
+        "warplint.profile.steps",
+    ): "a window's price is made of the times around it",
+}
+
 
 def parts() -> Iterator[tuple[str, str, Path]]:
     """Every source file as (part, module, path); a part is a package below the top, or a top-level module."""
@@ -104,10 +135,24 @@ def parts() -> Iterator[tuple[str, str, Path]]:
             yield max(known, key=len), module, path
 
 
-def imports(path: Path) -> set[str]:
-    """The modules a file imports, anywhere in it; ``from a import b`` is a.b where that is a module."""
+@cache
+def imports(path: Path, *, run: bool = False) -> set[str]:
+    """The modules a file imports, anywhere in it; ``from a import b`` is a.b where that is a module.
+
+    ``run``: without what stands under ``if TYPE_CHECKING``, which is not imported when the program runs.
+    """
+    tree = ast.parse(path.read_bytes())
+    for_types = {
+        id(node)
+        for test in ast.walk(tree)
+        if run and isinstance(test, ast.If) and ast.unparse(test.test) == "TYPE_CHECKING"
+        for statement in test.body
+        for node in ast.walk(statement)
+    }
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -151,6 +196,39 @@ def test_a_part_keeps_heavy_packages_out(part: str) -> None:
         if name.partition(".")[0] in MUST_NOT_IMPORT[part]
     ]
     assert breaches == []
+
+
+def inside(part: str, module: str) -> str:
+    """The folder or module right below a part that a module is or is in; empty for the part itself."""
+    return module.removeprefix(part).removeprefix(".").partition(".")[0]
+
+
+def against_order(part: str) -> Iterator[tuple[str, str, str]]:
+    """Each import inside a part from what comes later: who, whom, and as a sentence."""
+    for owner, module, path in parts():
+        if owner != part and not owner.startswith(f"{part}."):
+            continue
+        own = inside(part, module)
+        for name in imports(path, run=True):
+            other = inside(part, name) if within(name, part) else ""
+            if own and other and ORDER[part].index(other) > ORDER[part].index(own):
+                yield f"{part}.{own}", f"{part}.{other}", f"{module} imports {name}"
+
+
+@pytest.mark.parametrize("part", ORDER)
+def test_imports_inside_a_part_point_one_way(part: str) -> None:
+    breaches = [said for own, other, said in against_order(part) if (own, other) not in AGAINST_ORDER]
+    assert breaches == []
+
+
+def test_what_is_said_to_stand_against_the_order_does() -> None:
+    assert {(own, other) for part in ORDER for own, other, _ in against_order(part)} == set(AGAINST_ORDER)
+
+
+@pytest.mark.parametrize("part", ORDER)
+def test_all_that_is_inside_a_part_has_its_place(part: str) -> None:
+    found = {inside(part, module) for _, module, _ in parts() if within(module, part)} - {""}
+    assert sorted(ORDER[part]) == sorted(found)
 
 
 def test_the_layout_of_captures_is_a_leaf() -> None:
