@@ -108,7 +108,7 @@ def test_waste_that_measuring_alone_found_lowers_the_score(tmp_path: Path) -> No
     found = score_of(tmp_path, source, [copies(MOVE_LINE, 22.5)])
     assert points(found) == [START, (-45, "WL052 measured-pageable-copy, loses 22.5% of a step", MOVE_LINE)]
     assert (found.value, found.band) == (30, Band.RED)
-    assert found.summary == "WL052 measured-pageable-copy on line 7 costs most."
+    assert found.summary == "WL052 measured-pageable-copy costs most."
 
 
 def test_time_that_two_findings_speak_of_counts_for_the_dearer(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_parts_stand_where_they_come_from_and_add_up(warplint: CommandLine) -> N
     done = warplint("score", "train.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "train.py: 60 of 100, yellow. WL201 host-read-in-hot-loop on line 10 costs most.",
+        "train.py: 60 of 100, yellow. WL201 host-read-in-hot-loop costs most.",
         "   75  where every file with GPU code starts",
         "  -15  WL201 host-read-in-hot-loop, certain  train.py:10",
         "",
@@ -75,7 +75,7 @@ def test_json_has_the_same(warplint: CommandLine) -> None:
 
 def test_without_gpu_code_there_is_no_score(warplint: CommandLine) -> None:
     warplint.write("config.py", "RATE = 3\n")
-    assert warplint("score").stdout == "No file has GPU code, so there is no score.\n"
+    assert warplint("score").stdout == "No file that was read has GPU code, so there is no score.\n"
     assert json.loads(warplint("score", "--format", "json").stdout) == {"files": [], "workspace": None}
 
 
@@ -95,14 +95,45 @@ def test_what_was_measured_counts_with_a_capture(warplint: CommandLine) -> None:
     assert before["value"] > after["value"] == sum(part["points"] for part in after["parts"]) == 0
 
 
-def test_a_line_of_a_notebook_is_told_by_its_cell(warplint: CommandLine) -> None:
+def test_a_line_of_a_notebook_is_told_by_its_cell_everywhere(warplint: CommandLine) -> None:
+    warplint.write("good.py", LOOP)
     cells = [
         {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
-        for source in ("import torch\n", (LOOP + READ).partition("\n")[2])
+        for source in ("import torch\n", (LOOP + OPERAND + READ).partition("\n")[2])
     ]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     warplint.write("train.ipynb", json.dumps(notebook))
-    assert "  -15  WL201 host-read-in-hot-loop, certain  train.ipynb:cell 2:9" in warplint("score").stdout
+    # 75 - 30 - 15 is 30, and with a file of 75 the mean is 53.
+    assert warplint("score").stdout.splitlines() == [
+        "train.ipynb: 30 of 100, red. WL101 host-tensor-in-hot-code costs most.",
+        "   75  where every file with GPU code starts",
+        "  -30  WL101 host-tensor-in-hot-code, certain  train.ipynb:cell 2:9",
+        "  -15  WL201 host-read-in-hot-loop, certain  train.ipynb:cell 2:10",
+        "",
+        "good.py: 75 of 100, green. Nothing was found that keeps the GPU waiting.",
+        "   75  where every file with GPU code starts",
+        "",
+        "workspace: 30 of 100, red. 2 files: 1 red, 1 green.",
+        "   53  the mean of 2 files with GPU code",
+        "  -23  held at 30: certain high-risk finding WL101  train.ipynb:cell 2:9",
+    ]
+
+
+def test_a_file_that_cannot_be_read_fails_as_in_check(warplint: CommandLine) -> None:
+    (warplint.folder / "latin.py").write_bytes(b'name = "\xff"\n')
+    unread = warplint("score")
+    assert (unread.returncode, warplint("check").returncode) == (1, 1)
+    assert unread.stdout == "No file that was read has GPU code, so there is no score.\n"
+    assert unread.stderr.endswith("latin.py: invalid or missing encoding declaration\n")
+    warplint.write("train.py", LOOP)
+    scored = warplint("score")
+    assert (scored.returncode, scored.stdout.splitlines()[0][:20]) == (1, "train.py: 75 of 100,")
+    (warplint.folder / "latin.py").unlink()
+    (warplint.folder / "gone.py").symlink_to("nowhere")
+    assert (warplint("score").returncode, warplint("check").returncode) == (1, 1)
+    # Who is not told of it is not failed for it.
+    warplint.write("pyproject.toml", '[tool.warplint]\nignore = ["WL002"]\n')
+    assert (warplint("score").returncode, warplint("check").returncode) == (0, 0)
 
 
 def test_misuse_is_said(warplint: CommandLine) -> None:

@@ -45,9 +45,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """``value`` from 0 to 100 is the sum of the points of its parts; ``summary`` is one sentence.
+    """``value`` from 0 to 100 is the sum of the points of its parts; ``summary`` is one sentence or two.
 
-    ``hold`` is what allows no more, whether it has come to that or not.
+    ``hold`` is what allows no more, whether it has come to that or not. No text names a line, only the
+    ``line`` of a part or a hold does: in a notebook people count lines by cell.
     """
 
     value: int
@@ -84,9 +85,10 @@ def score(checked: Checked, told: Sequence[Finding] | None = None) -> Score | No
         sheet.add(f"{each.title}, which costs nothing here as measured", 0, each.line)
     broken = _first_broken_line(checked)
     if broken is not None:
-        sheet.add(f"line {broken} does not parse: the rest of the file counts", 0, broken)
+        sheet.add("this does not parse: the rest of the file counts", 0, broken)
     parts = tuple(sheet.parts)
-    return Score(sheet.value, band_of(sheet.value), _summary(sheet, broken), parts, _hold(weighed))
+    summary = _reason(sheet) + ("" if broken is None else " Part of the file does not parse.")
+    return Score(sheet.value, band_of(sheet.value), summary, parts, _hold(weighed))
 
 
 def band_of(value: int) -> Band:
@@ -149,17 +151,13 @@ def _first_broken_line(checked: Checked) -> int | None:
     return checked.source.position(broken[0].span.start).line if broken else None
 
 
-def _summary(sheet: _Sheet, broken: int | None) -> str:
-    return _reason(sheet) + (f" Line {broken} does not parse." if broken is not None else "")
-
-
 def _reason(sheet: _Sheet) -> str:
     held_by = sheet.held_by
     worst = max(sheet.groups, key=lambda group: (group.points, -group.line), default=None)
     if held_by is not None:
-        return f"Held {band_of(held_by.hold).value} by {held_by.title} on line {held_by.line}."
+        return f"Held {band_of(held_by.hold).value} by {held_by.title}."
     if worst is not None:
-        return f"{worst.title} on line {worst.line} costs most."
+        return f"{worst.title} costs most."
     return "Nothing was found that keeps the GPU waiting."
 
 

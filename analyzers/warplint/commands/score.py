@@ -12,17 +12,19 @@ from warplint.advice.score import score
 from warplint.advice.workspace_score import workspace_score
 from warplint.commands.check.arguments import NEWEST
 from warplint.commands.check.measuring import Measuring, is_capture, measuring
+from warplint.project.batch import Work, check_item
 from warplint.project.config import Config, ConfigError
-from warplint.project.document import document, presented
+from warplint.project.document import Document, document, presented
 from warplint.project.engine import Engine
 from warplint.project.files import Configs, Target, Unreadable, find_files
 from warplint.project.result import FileResult
 from warplint.report import score_json, score_text
 from warplint.report.score_text import Scored
 from warplint.report.style import Style
+from warplint.report.summary import FAILING
 from warplint.source.text import SourceError
 
-EXIT_SCORED, EXIT_ERROR = 0, 2
+EXIT_SCORED, EXIT_UNREAD, EXIT_ERROR = 0, 1, 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +33,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="say how friendly files are to the GPU",
         description="Print the GPU-friendliness score of each file with GPU code, from 0 to 100, with the "
         "parts that add up to it, worst first; and at the end that of all together.",
-        epilog="docs/score.md says how a score is made.",
+        epilog="exit status: 0 scored or no GPU code, 1 a file could not be read, 2 wrong usage. "
+        "docs/score.md says how a score is made.",
         allow_abbrev=False,
     )
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files and folders (default: .)")
@@ -58,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         items = list(find_files(paths or [Path()], Configs()))
         asked = None if capture is None else measuring(None if capture is NEWEST else capture, items)
-        files = {each.result.shown_path: each for each in _scored(items, asked)}
+        unread: list[Target | Unreadable] = []
+        files = {each.result.shown_path: each for each in _scored(_read(items, unread), asked)}
     except ConfigError as error:
         return _refuse(str(error))
     together = workspace_score({name: each.score for name, each in files.items()})
@@ -67,20 +71,38 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(score_json.render(worst_first, together))
     else:
         sys.stdout.writelines(score_text.render(worst_first, together, Style.of(sys.stdout)))
-    return EXIT_SCORED
+    return EXIT_UNREAD if any(map(_fails_check, unread)) else EXIT_SCORED
 
 
-def _scored(items: Iterable[Target | Unreadable], measuring: Measuring | None) -> Iterator[Scored]:
-    """The files that have a score. Raises ConfigError."""
+def _read(
+    items: Iterable[Target | Unreadable], unread: list[Target | Unreadable]
+) -> Iterator[tuple[Target, Document]]:
+    """The files, but for those that cannot be read: it is said of each, and ``unread`` gets them."""
     for item in items:
-        if isinstance(item, Unreadable):
-            print(f"warplint: {item.path}: {item.reason}", file=sys.stderr)
-            continue
-        try:
-            read = document(item.path.read_bytes(), item.path)
-        except (OSError, SourceError) as error:
-            print(f"warplint: {item.path}: {error}", file=sys.stderr)
-            continue
+        read = item.reason if isinstance(item, Unreadable) else _document(item.path)
+        if isinstance(item, Unreadable) or isinstance(read, str):
+            print(f"warplint: {item.path}: {read}", file=sys.stderr)
+            unread.append(item)
+        else:
+            yield item, read
+
+
+def _document(path: Path) -> Document | str:
+    """A file's text, or why it cannot be read."""
+    try:
+        return document(path.read_bytes(), path)
+    except (OSError, SourceError) as error:
+        return str(error)
+
+
+def _fails_check(unread: Target | Unreadable) -> bool:
+    """Whether ``warplint check`` fails for such a file, too: settings may have it pass."""
+    return any(finding.severity in FAILING for finding in check_item(unread, Work()).findings)
+
+
+def _scored(files: Iterable[tuple[Target, Document]], measuring: Measuring | None) -> Iterator[Scored]:
+    """The files that have a score. Raises ConfigError."""
+    for item, read in files:
         engine = _engine(item.config)
         checked = engine.check(read.code)
         found = score(checked, None if measuring is None else measuring(engine, checked))

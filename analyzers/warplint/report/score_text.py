@@ -29,7 +29,7 @@ class Scored:
 def render(files: Sequence[Scored], together: WorkspaceScore | None, style: Style) -> Iterator[str]:
     """A block of lines for each file, and one for all; of one file it would say the same again."""
     if together is None:
-        yield "No file has GPU code, so there is no score.\n"
+        yield "No file that was read has GPU code, so there is no score.\n"
         return
     for each in files:
         yield from _block(each, style)
@@ -37,9 +37,10 @@ def render(files: Sequence[Scored], together: WorkspaceScore | None, style: Styl
         bands = ", ".join(f"{number} {band.value}" for band, number in together.bands.items() if number)
         yield f"{style.strong(f'workspace: {together.value} of 100, {together.band.value}.')} "
         yield f"{counted(sum(together.bands.values()), 'file')}: {bands}.\n"
+        scored = {each.result.shown_path: each for each in files}
         for part in together.parts:
-            place = "" if part.file is None else f"  {part.file}:{part.line}"
-            yield f"{part.points:5}  {part.label}{place}\n"
+            at = None if part.file is None else scored[part.file]
+            yield _row(part.points, part.label, at, part.line)
 
 
 def _block(scored: Scored, style: Style) -> Iterable[str]:
@@ -47,6 +48,10 @@ def _block(scored: Scored, style: Style) -> Iterable[str]:
     head = f"{scored.result.shown_path}: {score.value} of 100, {score.band.value}."
     yield f"{style.strong(head)} {score.summary}\n"
     for part in score.parts:
-        place = "" if part.line is None else f"  {scored.place(part.line)}"
-        yield f"{part.points:5}  {part.label}{place}\n"
+        yield _row(part.points, part.label, scored, part.line)
     yield "\n"
+
+
+def _row(points: int, label: str, scored: Scored | None, line: int | None) -> str:
+    place = "" if scored is None or line is None else f"  {scored.place(line)}"
+    return f"{points:5}  {label}{place}\n"
