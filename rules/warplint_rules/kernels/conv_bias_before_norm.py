@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from warplint.static.facts import Facts
 from warplint.static.finding import Applicability, Confidence, Severity
@@ -324,12 +326,10 @@ def _next_in_forward(call: ast.Call, facts: Facts) -> str | None:
     name = dotted(statement.targets[0])
     if name is None or name.count(".") != 1 or not isinstance(statement.targets[0], ast.Attribute):
         return None
-    norms = _norms_of(owner, facts)
+    attributes = _attributes(owner)
     found: set[str] = set()
-    for use in below(owner):
-        if not isinstance(use, ast.Attribute) or not isinstance(use.ctx, ast.Load) or dotted(use) != name:
-            continue
-        norm = _norm_behind(use, norms, facts)
+    for use in attributes.read.get(name, ()):
+        norm = _norm_behind(use, attributes, facts)
         if norm is None:
             return None
         found.add(norm)
@@ -343,30 +343,46 @@ def _class_around(node: ast.AST, facts: Facts) -> ast.ClassDef | None:
     return current
 
 
-def _norms_of(owner: ast.ClassDef, facts: Facts) -> dict[str, str]:
-    """The attributes of a class that are batch normalisations, and nothing else at times."""
-    made: dict[str, set[str | None]] = {}
+class _Attributes(NamedTuple):
+    """Of a class, by names such as ``self.norm``."""
+
+    read: dict[str, list[ast.Attribute]]
+    made: dict[str, list[ast.expr]]
+    """What is assigned to each."""
+
+    def norm(self, function: ast.expr, facts: Facts) -> str | None:
+        """The kind of an attribute that is a batch normalisation, and nothing else at times."""
+        kinds = {_norm(value, facts) for value in self.made.get(dotted(function) or "", ())}
+        return kinds.pop() if len(kinds) == 1 else None
+
+
+@lru_cache(maxsize=1)
+def _attributes(owner: ast.ClassDef) -> _Attributes:
+    """A class is read once for all its convolutions, which are asked about one after the other."""
+    found = _Attributes(defaultdict(list), defaultdict(list))
     for part in below(owner):
-        if isinstance(part, ast.Assign):
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load):
+            found.read[dotted(part) or ""].append(part)
+        elif isinstance(part, ast.Assign):
             for target in part.targets:
                 if isinstance(target, ast.Attribute):
-                    made.setdefault(dotted(target) or "", set()).add(_norm(part.value, facts))
-    return {name: kind for name, kinds in made.items() for kind in kinds if kind and len(kinds) == 1}
+                    found.made[dotted(target) or ""].append(part.value)
+    return found
 
 
-def _norm_behind(use: ast.Attribute, norms: dict[str, str], facts: Facts) -> str | None:
+def _norm_behind(use: ast.Attribute, attributes: _Attributes, facts: Facts) -> str | None:
     call = facts.parent(use)
     if not isinstance(call, ast.Call) or call.func is not use:
         return None
     outer = facts.parent(call)
     if isinstance(outer, ast.Call) and call in outer.args:
-        return norms.get(dotted(outer.func) or "")
+        return attributes.norm(outer.func, facts)
     if isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
-        return _norm_of_name(outer, outer.targets[0].id, norms, facts)
+        return _norm_of_name(outer, outer.targets[0].id, attributes, facts)
     return None
 
 
-def _norm_of_name(statement: ast.Assign, name: str, norms: dict[str, str], facts: Facts) -> str | None:
+def _norm_of_name(statement: ast.Assign, name: str, attributes: _Attributes, facts: Facts) -> str | None:
     """The normalisation that the next statement hands a name to, where nothing after it reads that value."""
     following = _statements_behind(statement, facts)
     if not following:
@@ -376,10 +392,11 @@ def _norm_of_name(statement: ast.Assign, name: str, norms: dict[str, str], facts
     if len(reads) != 1 or not isinstance(first, ast.Assign):
         return None
     call = facts.parent(reads[0])
-    norm = norms.get(dotted(call.func) or "") if isinstance(call, ast.Call) else None
-    replaced = any(isinstance(target, ast.Name) and target.id == name for target in first.targets)
+    norm = attributes.norm(call.func, facts) if isinstance(call, ast.Call) else None
+    if norm is None or any(isinstance(target, ast.Name) and target.id == name for target in first.targets):
+        return norm
     read_later = any(True for later in following[1:] for _ in _reads(later, name))
-    return norm if replaced or not read_later else None
+    return None if read_later else norm
 
 
 def _statements_behind(statement: ast.stmt, facts: Facts) -> list[ast.stmt]:
