@@ -77,7 +77,7 @@ class StepTimes:
         return max(0.0, inside_ms - (last - first) * before_ms) / 1000
 
     def _inside(self) -> tuple[int, int]:
-        """The range of the ends that lie inside the window, from that of the last step that does not count."""
+        """The range of the ends that lie inside, from that of the last step that does not count."""
         first = bisect.bisect_left(self.ends_ns, self.open_ns)
         return first, bisect.bisect_right(self.ends_ns, self.close_ns)
 
