@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -266,6 +268,33 @@ for fetched in DataLoader(Data(), batch_size=None, num_workers=1):
     assert lines[2:4] == [f"2 {used}", f"3 {used}"]
     assert lines[4] in (f"4 {used}", "4 ['theirs', 'warplint'] theirs use_tool_id")
     assert lines[-1].endswith("theirs use_tool_id")
+
+
+@pytest.mark.parametrize(
+    ("taken_out", "loaded"),
+    [([], ["d"]), (["b"], ["d"]), (["c"], ["d"]), (["a", "c"], ["d"]), (["b"], ["d", "e"]), (["b"], [])],
+)
+def test_modules_loaded_after_others_were_taken_out_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: list[str], loaded: list[str]
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for letter in "abcde":
+        (tmp_path / f"seen_{letter}.py").write_text("")
+    found = LoadedModules([f"{tmp_path}{os.sep}"])
+    before, here = list("abc"), set("abc") - set(taken_out) | set(loaded)
+    try:
+        for letter in before:
+            importlib.import_module(f"seen_{letter}")
+        assert {module.__name__ for module in found.of([])} == {f"seen_{letter}" for letter in before}
+        for letter in taken_out:
+            del sys.modules[f"seen_{letter}"]
+        for letter in loaded:
+            importlib.import_module(f"seen_{letter}")
+        assert {module.__name__ for module in found.of([])} == {f"seen_{letter}" for letter in here}
+        assert {module.__name__ for module in found.of(["seen_d"])} == {f"seen_{letter}" for letter in here}
+    finally:
+        for letter in "abcde":
+            sys.modules.pop(f"seen_{letter}", None)
 
 
 def test_what_cannot_be_followed_is_tried_again_ever_less_often(tmp_path: Path) -> None:

@@ -19,20 +19,33 @@ class LoadedModules:
         """``folders`` of the user's code; each ends with a separator."""
         self._folders = tuple(folders)
         self._looked_at = 0
+        self._last = ""
+        """The name that stood at the end then."""
         self._under_folders: list[str] = []
         self._by_root: dict[str, list[str]] = {}
 
     def look(self) -> None:
-        """Sort what was loaded since the last look, which stands at the end of ``sys.modules``."""
+        """Sort what was loaded since the last look, which stands at the end of ``sys.modules``.
+
+        Where modules were taken out before it, everything is sorted again.
+        """
         loaded = sys.modules
-        for name in list(islice(reversed(loaded), max(0, len(loaded) - self._looked_at))):
+        count = len(loaded)
+        names = list(islice(reversed(loaded), max(0, count - self._looked_at) + 1))
+        new = names[:-1]
+        if names[-1] != self._last:
+            new = names = list(reversed(loaded))
+            count = len(names)
+            self._under_folders.clear()
+            self._by_root.clear()
+        self._looked_at, self._last = count, names[0]
+        for name in new:
             self._by_root.setdefault(name.partition(".")[0], []).append(name)
             module = loaded.get(name)
             # What stands among the modules may be anything, and a lazy one loads when asked for an attribute.
             file = vars(module).get("__file__") if type(module) is ModuleType else None
             if type(file) is str and file.startswith(self._folders):
                 self._under_folders.append(name)
-        self._looked_at = len(loaded)
 
     def of(self, packages: Iterable[str]) -> list[ModuleType]:
         """Modules under the folders, and those of ``packages``."""
