@@ -13,6 +13,9 @@ def at_rest() -> Iterator[None]:
 
     A full collection in a forked worker writes to every object that it had shared with its parent until then:
     0.2 s of CPU time where torch is loaded. One too early is one too many for a worker that lives no longer.
+
+    Collection is one switch for all threads: of another thread that turns it off meanwhile nothing is known,
+    and it is on again after this.
     """
     if not gc.isenabled():
         yield

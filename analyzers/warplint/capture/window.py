@@ -14,7 +14,7 @@ from typing import Any
 
 from warplint.capture.background import Background
 from warplint.capture.gpu import cupti
-from warplint.capture.gpu.kineto import ProfilerWatch, Trace, may_synchronize, settles_within
+from warplint.capture.gpu.kineto import ProfilerWatch, Trace, may_synchronize, why_unsettled
 from warplint.capture.gpu.nvml import Nvml, NvmlUnavailable
 from warplint.capture.layers.calls import LayerCalls
 from warplint.capture.layout import MANIFEST, Record, trace_name
@@ -147,9 +147,9 @@ class Window:
             if self._timeline is not None:
                 self._timeline.stop()
             self._background.stop()
-            settled = settles_within(SETTLE_S)
+            unsettled = why_unsettled(SETTLE_S, ending=ending)
             synced_ns = perf_counter_ns()
-            trace = self._stop_trace(ending=ending) if settled else self._drop_trace()
+            trace = self._drop_trace(unsettled) if unsettled else self._stop_trace(ending=ending)
         with self._price.part("write"):
             self._buffers.flush()
             self._layers.flush()
@@ -270,13 +270,11 @@ class Window:
                 trace.stop(ending=ending)
         return trace
 
-    def _drop_trace(self) -> Trace | None:
+    def _drop_trace(self, why: str) -> Trace | None:
         """Stopping Kineto would wait for the GPU without end."""
         self._trace = None
         cupti.withdraw()
-        self._around.recorder.note(
-            WARNING, "trace-lost", f"the GPU was not done within {SETTLE_S:.0f} s: its records are lost"
-        )
+        self._around.recorder.note(WARNING, "trace-lost", f"{why}: its records are lost")
         return None
 
     def _export(self, trace: Trace | None) -> str | None:

@@ -153,10 +153,13 @@ def settle_device() -> None:
         torch.cuda.synchronize()
 
 
-def settles_within(seconds: float) -> bool:
-    """Wait for the GPU's queue, but no longer. A dead rank's queue may hold a collective that never ends."""
+def why_unsettled(seconds: float, *, ending: bool = False) -> str | None:
+    """Wait for the GPU's queue, but no longer: None when it is empty, else a phrase.
+
+    A dead rank's queue may hold a collective that never ends. ``ending``: the program is.
+    """
     if not cuda_in_use():
-        return True
+        return None
     settled = _thread.allocate_lock()
     settled.acquire()
     device = torch.cuda.current_device()
@@ -169,10 +172,12 @@ def settles_within(seconds: float) -> bool:
 
     try:
         _thread.start_new_thread(wait, ())
-    except RuntimeError:
+    except RuntimeError as error:
+        if not ending:
+            return f"no thread could be started to wait for the GPU ({error})"
         # Python 3.12.0 and 3.12.1 start no thread at exit, where CUDA itself waits without end.
         wait()
-    return settled.acquire(timeout=seconds)
+    return None if settled.acquire(timeout=seconds) else f"the GPU was not done within {seconds:g} s"
 
 
 def cuda_in_use() -> bool:
