@@ -67,12 +67,14 @@ def answers(request: Request, measured: MeasuredFiles) -> Iterator[Answer | Prob
     from warplint.project.torch_target import TorchTargets, installed_for
 
     forget()
+    found: set[Path] = set()
     for folder, interpreter in request.folders:
         targets = TorchTargets(None if interpreter is None else installed_for(interpreter))
         try:
             for item in find_files([folder], Configs(targets=targets)):
                 if item.path.suffix == NOTEBOOK:
                     continue
+                found.add(item.path)
                 result = check_item(item, Work(cache=True, packs=request.trusted))
                 if result.error is None and isinstance(item, Target):
                     result = measured.told(item, folder, result, request.trusted)
@@ -84,6 +86,7 @@ def answers(request: Request, measured: MeasuredFiles) -> Iterator[Answer | Prob
                 yield Answer(item.path, identifier, None if known else result)
         except ConfigError as error:
             yield Problem(str(error))
+    measured.keep(found)
 
 
 def _identifier(result: FileResult) -> str:

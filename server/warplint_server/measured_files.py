@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from pathlib import Path
 
 from warplint.advice.newest_captured import Measuring, NewestCaptures
@@ -33,6 +34,11 @@ class MeasuredFiles:
             told = check_item(item, Work(measuring=measuring, packs=packs))
             known = self._known[item.path] = found, measuring, told
         return known[2]
+
+    def keep(self, paths: Collection[Path]) -> None:
+        """Forget all files but these: others are gone, or in no folder any more."""
+        for path in self._known.keys() - set(paths):
+            del self._known[path]
 
     def _measuring(self, root: Path) -> Measuring | None:
         try:

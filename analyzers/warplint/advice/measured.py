@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from warplint.advice.evidence import EVIDENCE, Evidence, Looked
 from warplint.advice.measured_limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
@@ -52,6 +53,11 @@ class Captured:
         self.profile = profile
         self._wastes: dict[tuple[str, int], tuple[Waste, ...]] = {}
         self._evidence: dict[tuple[At, Metric], Evidence] = {}
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The files of which any line was measured, as the capture names them."""
+        return frozenset(cost.file for cost in self.profile.lines)
 
     @property
     def step_us(self) -> float:

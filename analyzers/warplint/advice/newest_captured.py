@@ -41,8 +41,7 @@ class Measuring:
 
     def concerns(self, path: Path) -> bool:
         """Whether any line of a file was measured."""
-        name = capture_name(path, self.root)
-        return any(cost.file == name for cost in self.captured.profile.lines)
+        return capture_name(path, self.root) in self.captured.files
 
     def __call__(self, engine: Engine, checked: Checked) -> tuple[Finding, ...]:
         costs = engine.costs(checked.source, self.captured.profile, self.root)
