@@ -110,14 +110,13 @@ ORDER = {
     ),
     "warplint.profile": (
         *("changes", "root_relative", "raw", "kineto", "timeline", "sections", "steps", "model"),
-        *("attribution", "names", "notes", "join", "imported"),
+        *("attribution", "names", "totals", "notes", "join", "imported"),
         *("schema", "database", "store", "follow"),
     ),
 }
 
 # What stands against that order, and why.
 AGAINST_ORDER = {
-    ("warplint.profile.attribution", "warplint.profile.names"): "a window's sums have those by name in them",
     (
         "warplint.profile.sections",
         "warplint.profile.steps",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from warplint.profile.attribution.own_time import discount_capture
-from warplint.profile.attribution.tally import LineTally, Tally
 from warplint.profile.model import IdleCause
 from warplint.profile.sections.window_price import WindowPrice
+from warplint.profile.totals.own_time import discount_capture
+from warplint.profile.totals.tally import LineTally, Tally
 
 LAUNCH, HOST, CAPTURE, DATA = IdleCause.LAUNCH, IdleCause.HOST, IdleCause.CAPTURE, IdleCause.DATA
 

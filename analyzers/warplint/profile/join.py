@@ -19,9 +19,6 @@ from warplint.profile.attribution.graphs import ReplayedLines
 from warplint.profile.attribution.host_calls import HostCalls
 from warplint.profile.attribution.inner_lines import InnerLines
 from warplint.profile.attribution.loader import LoaderCosts, read_loader, with_workers
-from warplint.profile.attribution.own_time import discount_capture
-from warplint.profile.attribution.tally import LineKey, Tally
-from warplint.profile.attribution.window import tally_device, tally_host
 from warplint.profile.attribution.window_trace import read_window_trace
 from warplint.profile.kineto.clock import ClockError
 from warplint.profile.kineto.trace import Trace, TraceError
@@ -35,6 +32,9 @@ from warplint.profile.sections.window_price import WindowPrice
 from warplint.profile.steps.ends import StepRange, StepTimes
 from warplint.profile.steps.regimes import step_history, unix_minus_host_ns
 from warplint.profile.timeline import NOWHERE, Places, Timeline
+from warplint.profile.totals.own_time import discount_capture
+from warplint.profile.totals.tally import LineKey, Tally
+from warplint.profile.totals.window import tally_device, tally_host
 
 _RANK_AND_PID = re.compile(r"rank(\d+)\.(\d+)")
 

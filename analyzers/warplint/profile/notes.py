@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from warplint.profile.attribution.tally import Doubts
 from warplint.profile.kineto.clock import Clock
 from warplint.profile.raw.process import RawWindow
 from warplint.profile.steps.regimes import StepHistory
+from warplint.profile.totals.tally import Doubts
 
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:

@@ -18,8 +18,6 @@ from warplint.capture.layout import LayoutError, RunManifest
 from warplint.profile import notes
 from warplint.profile.attribution.charge import Charger
 from warplint.profile.attribution.host_calls import HostCalls
-from warplint.profile.attribution.tally import LineKey, Tally
-from warplint.profile.attribution.window import tally_device, tally_host
 from warplint.profile.imported import notes as imported_notes
 from warplint.profile.imported.notes import RankFile
 from warplint.profile.kineto.calls import STARTS_GPU_WORK, numbers_of_kind
@@ -33,6 +31,8 @@ from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.raw.process import RawWindow
 from warplint.profile.steps.ends import StepRange
 from warplint.profile.timeline import NOWHERE, Places, Timeline
+from warplint.profile.totals.tally import LineKey, Tally
+from warplint.profile.totals.window import tally_device, tally_host
 
 Read = TypeVar("Read")
 

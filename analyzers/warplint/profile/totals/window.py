@@ -12,13 +12,13 @@ from warplint.profile.attribution.host_calls import HostCalls
 from warplint.profile.attribution.idle import charge_idle
 from warplint.profile.attribution.owners import Owner, Owners
 from warplint.profile.attribution.recompute import Recomputation
-from warplint.profile.attribution.tally import LineKey, LineTally, Tally
 from warplint.profile.kineto.calls import CallKind, is_transfer
 from warplint.profile.kineto.trace import NONE, Trace, WorkKind
 from warplint.profile.names.layers import LayerTimeline
 from warplint.profile.names.named_work import named_work
 from warplint.profile.steps.ends import StepRange
 from warplint.profile.timeline import NOWHERE, Timeline
+from warplint.profile.totals.tally import LineKey, LineTally, Tally
 
 KeyOf = Callable[[int], LineKey | None]
 """Place to the line that its cost is added to."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from warplint.profile.attribution.tally import LineTally, Tally
 from warplint.profile.model import IdleCause
 from warplint.profile.sections.window_price import WindowPrice
+from warplint.profile.totals.tally import LineTally, Tally
 
 SLOWED_BY_RECORDING = (IdleCause.LAUNCH, IdleCause.HOST)
 
