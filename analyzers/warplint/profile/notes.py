@@ -10,6 +10,9 @@ from warplint.profile.raw.process import RawWindow
 from warplint.profile.steps.regimes import StepHistory
 from warplint.profile.totals.tally import Doubts
 
+GPU_RECORDS = "GPU records"
+"""In every sentence, and in no other, that says that they are missing: what is shown is then of the host."""
+
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:
     if not others:
@@ -20,9 +23,9 @@ def other_processes(shown: Path, others: list[Path]) -> list[str]:
 
 def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
     if not run_ended:
-        return f"window {window} is open: the run goes on, or was killed; its GPU records are not there"
+        return f"window {window} is open: the run goes on, or was killed; its {GPU_RECORDS} are not there"
     lost = f", and {lost_bytes} bytes of its last record" if lost_bytes else ""
-    return f"the process ended inside window {window}: its GPU records are lost{lost}"
+    return f"the process ended inside window {window}: its {GPU_RECORDS} are lost{lost}"
 
 
 def unended(run_ended: bool) -> str:
@@ -33,7 +36,7 @@ def unended(run_ended: bool) -> str:
 
 
 def trace_lost(window: int, name: str, why: str) -> str:
-    return f"the GPU records of window {window} are lost: {name}: {why}"
+    return f"the {GPU_RECORDS} of window {window} are lost: {name}: {why}"
 
 
 def clock(window: int, fitted: Clock) -> str:

@@ -10,11 +10,9 @@ from warplint.advice.diagnosis.feeding import fed_us
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Figure, Phase, Verdict
 from warplint.profile.model import IdleCause, Profile
+from warplint.profile.notes import GPU_RECORDS
 from warplint.report.figures import milliseconds, share
 from warplint.source.records import dataclass
-
-LOST = "GPU records"
-"""In the notes of a profile that lacks them: the program was killed, or its trace was."""
 
 ON_CPU = (
     "So it is on this CPU: where a GPU does the rest of the step, that takes less time, and loading no less."
@@ -99,7 +97,7 @@ def _asked(steps: CapturedSteps) -> Iterator[Cause]:
 
 def _no_ground(steps: CapturedSteps, charged: Charged) -> str:
     """Why nothing can be said; empty where something can."""
-    lost = next((note for note in steps.profile.notes if LOST in note), None)
+    lost = next((note for note in steps.profile.notes if GPU_RECORDS in note), None)
     if not steps.totals.on_gpu and lost is not None:
         return f"Nothing can be said of the step: {lost}."
     if not steps.totals.on_gpu and _strongest(steps, _claims(charged), steps.program_us) is None:
