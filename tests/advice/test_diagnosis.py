@@ -374,6 +374,17 @@ def test_each_window_tells_of_its_own_steps_what_recording_added(
     assert verdict.share == pytest.approx(0.15 - 0.04)
 
 
+def test_recording_may_make_steps_three_times_as_long(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # As it did on an H200: 3.578 and 10.67 ms (bench/results/h200/price-many_threads.json).
+    small_kernels(capture, gap=75, length=25)
+    profile = joined(capture, tmp_path)
+    profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 3.578 / 10.67, 1.0, 1.0, 1)]
+    verdict = diagnose(profile).run
+    # 750 us of idle time, of which the capture made all but 85.
+    assert verdict.bottleneck is Bottleneck.NONE
+    assert figures(verdict)["launch_share"] == pytest.approx(0.75 - (1 - 3.578 / 10.67))
+
+
 def test_steps_that_are_others_than_those_before_the_window_tell_nothing_of_recording(
     capture: CaptureBuilder, tmp_path: Path
 ) -> None:
