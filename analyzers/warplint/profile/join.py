@@ -206,7 +206,7 @@ class _ProcessJoin:
         trace = self._trace(window.number, close)
         layers = LayerTimeline(window)
         times = StepTimes(window.open_ns, close.t_ns, ends_ns, close.lead_in)
-        self.prices.append(WindowPrice.of(window.number, close.price, times))
+        self.prices.append(times.price(window.number, close.price))
         self.said.extend(self.prices[-1].sentences())
         if trace is None or not len(trace.work):
             tally = tally_host(timeline, thread, steps, self._key)

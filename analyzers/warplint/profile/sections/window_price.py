@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-
-from warplint.profile.steps.ends import StepTimes
 
 SLOWED = 1.1
 """A window in which steps took so many times as long as before it is said to have disturbed the program."""
@@ -26,22 +23,6 @@ class WindowPrice:
     step_after_ms: float | None
     steps: int
     """Its whole steps that ``Totals.steps`` counts: 0 of a window that is left out."""
-
-    @classmethod
-    def of(cls, window: int, seconds: Mapping[str, float], steps: StepTimes) -> WindowPrice:
-        """``seconds`` is WINDOW_CLOSE's ``price``, whose ``inside_s`` is how long the window was open."""
-        medians = dict(steps.medians_ms())
-        return cls(
-            window=window,
-            start_s=seconds.get("start_s"),
-            inside_s=steps.extra_s(),
-            stop_s=seconds.get("stop_s"),
-            write_s=seconds.get("write_s"),
-            step_before_ms=medians["before"],
-            step_inside_ms=medians["inside"],
-            step_after_ms=medians["after"],
-            steps=steps.whole_steps(),
-        )
 
     def sentences(self) -> list[str]:
         costs = [

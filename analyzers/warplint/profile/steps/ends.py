@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bisect
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from warplint.profile.sections.window_price import WindowPrice
 
 STEPS_BESIDE = 20
 """How many steps before and after a window its own are compared with."""
@@ -43,6 +45,21 @@ class StepTimes:
     ends_ns: Sequence[int]
     lead_in: int = 1
     """Steps at its start that do not count: the one in which it was opened, and those that were too short."""
+
+    def price(self, window: int, seconds: Mapping[str, float]) -> WindowPrice:
+        """``seconds`` is WINDOW_CLOSE's ``price``, whose ``inside_s`` is how long the window was open."""
+        medians = dict(self.medians_ms())
+        return WindowPrice(
+            window=window,
+            start_s=seconds.get("start_s"),
+            inside_s=self.extra_s(),
+            stop_s=seconds.get("stop_s"),
+            write_s=seconds.get("write_s"),
+            step_before_ms=medians["before"],
+            step_inside_ms=medians["inside"],
+            step_after_ms=medians["after"],
+            steps=self.whole_steps(),
+        )
 
     def medians_ms(self) -> Iterator[tuple[str, float | None]]:
         """The median step before, inside and after; None where there is no whole step.
