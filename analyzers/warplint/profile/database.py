@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 import sqlite3
 import zlib
 from contextlib import closing
@@ -15,6 +16,7 @@ from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCo
 from warplint.profile.schema import APPLICATION_ID, LINE_FIGURES, SCHEMA_VERSION, TABLES, insert
 from warplint.profile.sections.table import SECTIONS, from_plain, to_plain
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _HEADER_LENGTH = 100
 _MAGIC = b"SQLite format 3\0"
 # Offsets of the two numbers in SQLite's file header: https://www.sqlite.org/fileformat.html#the_database_header
@@ -79,22 +81,33 @@ def _insert(connection: sqlite3.Connection, profile: Profile, captured: dict[str
     connection.executemany(
         insert("source"),
         [
-            (source.file, source.digest, zlib.compress(source.text.encode("utf-8", "surrogatepass")))
+            (_bound(source.file), source.digest, zlib.compress(source.text.encode("utf-8", "surrogatepass")))
             for source in profile.sources.values()
         ],
     )
     for number, cost in enumerate(profile.lines):
         figures = [getattr(cost, name) for name in LINE_FIGURES]
-        connection.execute(insert("line"), [number, cost.file, cost.line, *figures])
+        connection.execute(insert("line"), [number, _bound(cost.file), cost.line, *figures])
         connection.executemany(
             insert("idle"), [(number, cause.value, us) for cause, us in cost.idle_us.items()]
         )
         connection.executemany(
             insert("kernel"), [(number, each.name, each.us, each.count) for each in cost.kernels]
         )
-    connection.executemany(insert("note"), list(enumerate(profile.notes)))
+    connection.executemany(
+        insert("note"), [(number, _bound(note)) for number, note in enumerate(profile.notes)]
+    )
     records = ((name, json.dumps(to_plain(each))) for name in SECTIONS for each in getattr(profile, name))
     connection.executemany(insert("section"), ((number, *row) for number, row in enumerate(records)))
+
+
+def _bound(text: str) -> str | bytes:
+    """A text as SQLite takes it: names of files that are not UTF-8 hold surrogates, and go in as bytes."""
+    return text.encode("utf-8", "surrogatepass") if _SURROGATE.search(text) else text
+
+
+def _text(stored: str | bytes) -> str:
+    return stored if isinstance(stored, str) else stored.decode("utf-8", "surrogatepass")
 
 
 def read_database(path: Path) -> tuple[Profile, dict[str, int]]:
@@ -120,7 +133,7 @@ def _read(connection: sqlite3.Connection, name: str) -> tuple[Profile, dict[str,
         totals=Totals(**totals),
         lines=_read_lines(connection),
         sources={source.file: source for source in _read_sources(connection)},
-        notes=[row["text"] for row in connection.execute("SELECT text FROM note ORDER BY position")],
+        notes=[_text(row["text"]) for row in connection.execute("SELECT text FROM note ORDER BY position")],
     )
     for row in connection.execute("SELECT name, record FROM section ORDER BY position"):
         getattr(profile, row["name"]).append(from_plain(row["name"], json.loads(row["record"])))
@@ -131,7 +144,7 @@ def _read_lines(connection: sqlite3.Connection) -> list[LineCost]:
     lines = {}
     for row in connection.execute("SELECT * FROM line ORDER BY id"):
         figures = {name: row[name] for name in LINE_FIGURES}
-        lines[row["id"]] = LineCost(file=row["file"], line=row["line"], **figures)
+        lines[row["id"]] = LineCost(file=_text(row["file"]), line=row["line"], **figures)
     for row in connection.execute("SELECT * FROM idle ORDER BY rowid"):
         lines[row["line_id"]].idle_us[IdleCause(row["cause"])] = row["us"]
     for row in connection.execute("SELECT * FROM kernel ORDER BY rowid"):
@@ -142,7 +155,7 @@ def _read_lines(connection: sqlite3.Connection) -> list[LineCost]:
 def _read_sources(connection: sqlite3.Connection) -> list[CapturedSource]:
     return [
         CapturedSource(
-            row["file"], row["digest"], zlib.decompress(row["text"]).decode("utf-8", "surrogatepass")
+            _text(row["file"]), row["digest"], zlib.decompress(row["text"]).decode("utf-8", "surrogatepass")
         )
         for row in connection.execute("SELECT * FROM source ORDER BY file")
     ]

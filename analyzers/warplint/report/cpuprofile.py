@@ -68,7 +68,9 @@ def _timed(costs: list[LineCost], profile: Profile) -> list[tuple[int, float]]:
 
 
 def _url(root: Path, file: str) -> str:
-    return "file://" + quote((root / file).as_posix() if root.drive == "" else f"/{(root / file).as_posix()}")
+    path = (root / file).as_posix()
+    absolute = path if root.drive == "" else f"/{path}"
+    return "file://" + quote(absolute.encode("utf-8", "surrogateescape"))
 
 
 def _add_file(
