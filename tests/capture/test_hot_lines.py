@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -215,3 +216,24 @@ def test_the_time_of_a_hot_loop_stands_on_it(hot: Run) -> None:
 
 def test_operators_beside_a_hot_loop_stay_on_their_lines(hot: Run) -> None:
     assert_marked_operators_are_on_their_lines(hot.folder, TEXT)
+
+
+GENERATING = f"""
+{TRAINING}
+def squares():
+    for number in range(60_000):
+        yield number * number
+train(2)
+for step in range(9):
+    sum(squares())
+    train(1)
+"""
+
+
+def test_a_generator_of_plain_python_is_left_alone_after_its_first_pass(tmp_path: Path) -> None:
+    """It is left and resumed at each element: of that nothing may be told either."""
+    root = make_project(tmp_path / "project", train=GENERATING)
+    process = run(root, "--after", "2", "--steps", "7", "train.py").process
+    met = sum(len(lines) // 3 for lines in process.lines.values())
+    assert met < 700_000, "all of the window are 1,680,000"
+    assert process.notes["hot-lines"].startswith("train.py:")

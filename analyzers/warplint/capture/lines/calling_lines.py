@@ -9,7 +9,7 @@ from types import CodeType
 INERT = re.compile(
     r"CACHE|COPY(_FREE_VARS)?|EXTENDED_ARG|JUMP_(ABSOLUTE|FORWARD|BACKWARD\w*)"
     r"|LOAD_(CLOSURE|CONST|DEREF|FAST\w*|GLOBAL|SMALL_INT)|MAKE_CELL|NOP|NOT_TAKEN|POP_TOP|PUSH_NULL"
-    r"|RESUME|RETURN_(CONST|VALUE)|ROT_\w+|STORE_(DEREF|FAST\w*)|SWAP"
+    r"|RESUME|RETURN_(CONST|GENERATOR|VALUE)|ROT_\w+|STORE_(DEREF|FAST\w*)|SWAP"
 )
 """Instructions that move names and constants about. One that only asks for an object's truth may already
 wait for the GPU."""

@@ -97,6 +97,7 @@ class MonitoringTimeline:
             return
         events, disable = monitoring.events, monitoring.DISABLE
         on_line, on_leave = self._callbacks[events.LINE], self._callbacks[events.PY_RETURN]
+        on_resume = self._callbacks[events.PY_RESUME]
         lines, codes = hot.lines, hot.codes
 
         def on_line_unless_hot(code: CodeType, line: int) -> object:
@@ -109,8 +110,12 @@ class MonitoringTimeline:
         def on_leave_unless_hot(code: CodeType, offset: int, value: object) -> object:
             return disable if id(code) in codes else on_leave(code, offset, value)
 
+        def on_resume_unless_hot(code: CodeType, offset: int) -> object:
+            return disable if id(code) in codes else on_resume(code, offset)
+
         muting = {
             events.LINE: on_line_unless_hot,
+            events.PY_RESUME: on_resume_unless_hot,
             events.PY_RETURN: on_leave_unless_hot,
             events.PY_YIELD: on_leave_unless_hot,
         }

@@ -125,11 +125,12 @@ class SettraceTimeline:
                 self._run_pending()
             if self.watched is not None and code is self.watched[0]:
                 return self.watched[1](frame)
-            if not holds(code) or id(code) in self._hot.codes:
+            resumes = code.co_flags & RESUMABLE
+            left = self._hot.known_plain if resumes else self._hot.codes
+            if not holds(code) or id(code) in left:
                 return None
             if id(code) not in codes:
                 learn(code)
-            resumes = code.co_flags & RESUMABLE
             if not resumes and self._may_mute(code):
                 mute(frame)
             elif resumes:
