@@ -331,6 +331,30 @@ def test_launching_of_the_backward_pass_is_by_all_its_launches(
     assert "reduce-overhead" in verdict.sentence
 
 
+@pytest.mark.parametrize("trains", [True, False])
+def test_lines_of_unknown_text_are_the_backward_passes_only_where_autograd_launches(
+    trains: bool, capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # Line 5 calls an operator that launches after 390 us, from line 3: by itself it launches nothing.
+    capture.lines = {MAIN: [(0, 3), (500, 5), (890, 3)]}
+    busy(capture, 0, 500)
+    capture.trace.op("vllm::attention", 500, 900)
+    busy(capture, 890, 950)
+    if trains:
+        capture.trace.op("aten::mm", 0, 10, sequence=7)
+        capture.trace.node("MmBackward0", 950, 999, sequence=7)
+        capture.trace.kernel(950, 950, 1000, 7, name=BF16, thread=AUTOGRAD)
+    else:
+        busy(capture, 950, 1000)
+    profile = joined(capture, tmp_path)
+    profile.sources.clear()
+    phases = {phase: figures(verdict)["phase_us"] for phase, verdict in diagnose(profile).phases}
+    if trains:
+        assert phases == {Phase.FORWARD: pytest.approx(560), Phase.BACKWARD: pytest.approx(390 + 50)}
+    else:
+        assert phases == {Phase.FORWARD: pytest.approx(1000)}
+
+
 def test_launching_counts_when_the_captures_own_part_is_known(
     capture: CaptureBuilder, tmp_path: Path
 ) -> None:

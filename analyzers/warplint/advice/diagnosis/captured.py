@@ -121,8 +121,13 @@ class CapturedSteps:
         if not cost.line:
             return bool(_NAMED_BACKWARD.search(text))
         # Launching on a line that launches nothing is that of autograd, which is charged to other lines.
-        autograd = cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0 and cost.gpu_us <= 0
-        return bool(_BACKWARD.search(text)) or (autograd and not text)
+        idles = cost.idle_us.get(IdleCause.LAUNCH, 0.0) > 0 and cost.gpu_us <= 0
+        return bool(_BACKWARD.search(text)) or (idles and not text and self._autograd_launches)
+
+    @cached_property
+    def _autograd_launches(self) -> bool:
+        """Inference has no backward pass, whatever its lines wait for."""
+        return any(cost.gpu_backward_us > 0 for cost in self.lines)
 
     def is_place(self, cost: LineCost) -> bool:
         """Whether it names something of the program's own that could be changed."""
