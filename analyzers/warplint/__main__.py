@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import keyword
@@ -18,6 +19,10 @@ from warplint.project.selection import did_you_mean
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 SHOW_TRACEBACK = "WARPLINT_TRACEBACK"
+FULL = frozenset(
+    {errno.ENOSPC, errno.EFBIG, errno.EIO, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
+)
+"""What writing fails of where a disk is full or gone. Commands name the files that they write themselves."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,10 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe has gone (`| head`): what is left in the buffer must not raise at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of a pipe has gone (`| head`).
+        _drop_output()
         return 1
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+            _drop_output()
+            print(f"warplint: error: standard output cannot be written: {error.strerror}", file=sys.stderr)
+            return EXIT_ERROR
         if os.environ.get(SHOW_TRACEBACK):
             import traceback
 
@@ -84,6 +93,11 @@ def _unknown_verb(word: str, verbs: Sequence[str]) -> str:
     if Path(word).exists():
         return f"{word!r} is no command; did you mean `warplint check {word}`?"
     return f"{word!r} is no command{did_you_mean(word, verbs)} ({', '.join(verbs)})"
+
+
+def _drop_output() -> None:
+    """What is left in standard output's buffer goes nowhere, and so does not raise at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_anything() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -348,8 +349,47 @@ def test_without_a_capture_it_says_how_to_make_one(tmp_path: Path) -> None:
     assert "warplint run" in done.stderr
 
 
-def test_a_file_that_cannot_be_written_is_said(gpu: Path, tmp_path: Path) -> None:
-    target = tmp_path / "missing" / "trace.json"
-    done = warplint("export", str(gpu), "--format", "json", "-o", str(target), cwd=tmp_path)
-    assert done.returncode == 2
-    assert "No such file or directory" in done.stderr
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("missing/trace.json", "No such file or directory"),
+        (".", "Is a directory"),
+        ("/", "Is a directory"),
+        ("/dev/full", "No space left on device"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_said(target: str, reason: str, cpu: Path, tmp_path: Path) -> None:
+    done = warplint("export", str(cpu), "--format", "json", "-o", target, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"warplint: error: {target} cannot be written: {reason}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_plain_file_is_written_and_not_replaced(cpu: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link.json").symlink_to("linked.json")
+    with subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE) as reader:
+        done = warplint("export", str(cpu), "--format", "json", "-o", "pipe", cwd=tmp_path)
+        piped, _ = reader.communicate(timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = warplint("export", str(cpu), "--format", "json", "-o", "link.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(piped) == json.loads((tmp_path / "linked.json").read_bytes())
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link.json").is_symlink()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_standard_output_that_is_full_is_said(cpu: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "warplint", "export", cpu, "--format", "json"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    said = "warplint: error: standard output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)

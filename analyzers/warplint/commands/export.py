@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from warplint.capture.layout import CAPTURES_DIRECTORY, LayoutError, RunManifest
 from warplint.profile.imported.recording import Recording, read_recording
@@ -35,6 +36,10 @@ examples:
   warplint export --format perfetto -o trace.json.gz
   warplint export .warplint/20260101T120000Z-train --format speedscope > train.speedscope.json
 """
+
+
+class UnwritableError(Exception):
+    """Why the file that was asked for cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +119,12 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.writelines(pieces)
         else:
             _write(args.output, pieces)
-    except LayoutError as error:
+    except (LayoutError, UnwritableError) as error:
         return _refuse(str(error))
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
+        if error.filename is None:
             raise
-        return _refuse(f"{error.filename or args.output}: {error.strerror or error}")
+        return _refuse(f"{error.filename} cannot be read: {error.strerror or error}")
     return EXIT_WRITTEN
 
 
@@ -131,21 +136,33 @@ def _root(folder: Path, here: Path) -> Path:
 
 
 def _write(path: Path, pieces: Iterator[str]) -> None:
-    """Write under another name and rename, so that a failure leaves no half of a file. Raises OSError."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write under another name and rename, so that a failure leaves no half of a file.
+
+    A device or a pipe is written as it is, and of a link the file that it leads to. Raises UnwritableError.
+    """
+    target = Path(os.path.realpath(path))
+    whole = target.is_file() or not target.exists()
+    part = target.with_name(f".{target.name}.{os.getpid()}.part") if whole else target
     try:
         with part.open("wb") as stream:
-            target = (
-                gzip.GzipFile(fileobj=stream, mode="wb", filename="", mtime=0)
-                if path.suffix == PACKED
-                else stream
-            )
-            with io.TextIOWrapper(target, encoding="utf-8", write_through=False) as text:
-                text.writelines(pieces)
-        part.replace(path)
+            _fill(stream, pieces, path.suffix == PACKED)
+        if whole:
+            part.replace(target)
+    except OSError as error:
+        # Opening and renaming name the file, and writing none.
+        if isinstance(error, BrokenPipeError) or error.filename not in (None, str(part)):
+            raise
+        raise UnwritableError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
-        with suppress(FileNotFoundError):
-            part.unlink()
+        if whole:
+            with suppress(OSError):
+                part.unlink()
+
+
+def _fill(stream: BinaryIO, pieces: Iterator[str], packed: bool) -> None:
+    target = gzip.GzipFile(fileobj=stream, mode="wb", filename="", mtime=0) if packed else stream
+    with io.TextIOWrapper(target, encoding="utf-8", write_through=False) as text:
+        text.writelines(pieces)
 
 
 def _refuse(message: str) -> int:

@@ -48,7 +48,8 @@ def _once(args: argparse.Namespace) -> int:
     except ConfigError as error:
         return _refuse(str(error))
     except OSError as error:
-        if args.output_file is None or error.filename != str(args.output_file):
+        # Opening names the file, and writing none.
+        if args.output_file is None or error.filename not in (None, str(args.output_file)):
             raise
         return _refuse(f"{args.output_file} cannot be written: {error.strerror}")
 
