@@ -238,7 +238,7 @@ def test_a_wait_is_to_blame_for_the_empty_queue_after_it(capture: CaptureBuilder
 def test_the_same_gaps_without_a_wait_are_the_hosts(capture: CaptureBuilder, tmp_path: Path) -> None:
     reading_back(capture, waits=False)
     verdict = of(capture, tmp_path).run
-    assert short(verdict) == ("launch", "small kernels", 7)
+    assert short(verdict) == ("launch", "late launches", 7)
     assert verdict.share == pytest.approx(0.3)
 
 
@@ -252,7 +252,7 @@ def test_a_wait_takes_no_more_of_the_idle_time_than_it_lasted(
     capture.trace.op("aten::add", 300, 700)
     capture.trace.kernel(699, 700, 1000, 3, name=BF16)
     verdict = of(capture, tmp_path).run
-    assert short(verdict) == ("launch", "small kernels", 7)
+    assert short(verdict) == ("launch", "late launches", 7)
     assert verdict.share == pytest.approx(0.35)
 
 
@@ -326,9 +326,46 @@ def test_launching_of_the_backward_pass_is_by_all_its_launches(
     profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "small kernels", 5)
-    assert figures(verdict)["kernels"] == 42
+    # The forward pass's kernel stands among them on line 3, and did not end too early.
+    assert "kernels" not in figures(verdict)
+    assert "the host to launch: kernels end before the next is there" in verdict.sentence
     # torch.compile is there already: fusing is no news.
     assert "reduce-overhead" in verdict.sentence
+
+
+def test_phases_that_share_lines_have_no_kernels_of_their_own(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # Line 3 launches 20 kernels of 4 us, and its backward 30 more while line 5 waits: 50 in all.
+    capture.lines = {MAIN: [(0, 3), (400, 5)]}
+    for number in range(20):
+        begin = 20 * number
+        capture.trace.op("aten::mm", begin, begin + 16, sequence=7)
+        capture.trace.kernel(begin + 15, begin + 16, begin + 20, 1000 + number, name=BF16)
+    capture.trace.node("MmBackward0", 400, 1000, sequence=7)
+    for number in range(30):
+        begin = 400 + 20 * number
+        capture.trace.op("aten::mm", begin, begin + 16, thread=AUTOGRAD)
+        capture.trace.kernel(begin + 15, begin + 16, begin + 20, 2000 + number, name=BF16, thread=AUTOGRAD)
+    diagnosis = of(capture, tmp_path)
+    assert short(diagnosis.run) == ("launch", "small kernels", 5)
+    assert "50 kernels a step, 4 µs long on average, end before" in diagnosis.run.sentence
+    phases = dict(diagnosis.phases)
+    for phase in (Phase.FORWARD, Phase.BACKWARD):
+        assert phases[phase].cause == "small kernels"
+        assert "kernels" not in figures(phases[phase])
+        assert "launch: kernels end before the next is there" in phases[phase].sentence
+
+
+@pytest.mark.parametrize(("length", "cause"), [(100, "small kernels"), (101, "late launches")])
+def test_long_kernels_are_not_called_small(
+    length: float, cause: str, capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    small_kernels(capture, gap=100, length=length)
+    verdict = of(capture, tmp_path).run
+    assert short(verdict) == ("launch", cause, 3)
+    assert figures(verdict)["kernel_mean_us"] == pytest.approx(length)
+    assert (f"{length} µs long on average" in verdict.sentence) == (cause == "small kernels")
 
 
 @pytest.mark.parametrize("trains", [True, False])
@@ -426,7 +463,7 @@ def test_a_copy_within_the_gpu_is_a_launch(capture: CaptureBuilder, tmp_path: Pa
     capture.trace.work("Memcpy DtoD (Device -> Device)", 400, 410, 1, size=4096)
     busy(capture, 410, 1000)
     verdict = of(capture, tmp_path).run
-    assert short(verdict) == ("launch", "small kernels", 3)
+    assert short(verdict) == ("launch", "late launches", 3)
     assert verdict.share == pytest.approx(0.4)
 
 
@@ -486,7 +523,7 @@ def test_how_long_a_launch_takes_at_most(capture: CaptureBuilder, tmp_path: Path
     capture.trace.kernel(290, 300, 950, 1, name=BF16)
     busy(capture, 950, 1000)
     profile = joined(capture, tmp_path)
-    assert short(diagnose(profile).run) == ("launch", "small kernels", 2)
+    assert short(diagnose(profile).run) == ("launch", "late launches", 2)
     profile.windows = [WindowPrice(1, 0.1, 0.0, 0.1, 0.1, 1.0, 1.0, 1.0, 1)]
     verdict = diagnose(profile).run
     assert short(verdict) == ("launch", "operators on the host", 2)
@@ -648,6 +685,27 @@ def test_collectives_that_nothing_runs_beside(capture: CaptureBuilder, tmp_path:
     assert short(verdict) == ("communication", "exposed collectives", 5)
     assert verdict.share == pytest.approx(0.5)
     assert "no kernel runs beside its collectives" in verdict.sentence
+
+
+def test_what_collectives_ran_alone_is_said_of_all_of_them_only(
+    capture: CaptureBuilder, tmp_path: Path
+) -> None:
+    # Two of 200 us with no kernel beside them: the forward pass's on line 5, the optimizer's on line 7.
+    capture.lines = {MAIN: [(0, 3), (300, 5), (550, 3), (750, 7)]}
+    capture.trace.annotation("Optimizer.step#SGD.step", 750, 1000)
+    busy(capture, 0, 300)
+    capture.trace.kernel(300, 300, 500, 77, name=NCCL, stream=9)
+    busy(capture, 500, 750)
+    capture.trace.kernel(750, 750, 950, 78, name=NCCL, stream=9)
+    busy(capture, 950, 1000)
+    diagnosis = of(capture, tmp_path)
+    assert figures(diagnosis.run)["exposed_collective_us"] == pytest.approx(400)
+    phases = dict(diagnosis.phases)
+    for phase, line in ((Phase.FORWARD, 5), (Phase.OPTIMIZER, 7)):
+        assert short(phases[phase]) == ("communication", "exposed collectives", line)
+        assert figures(phases[phase])["claimed_us"] == pytest.approx(200)
+        assert "exposed_collective_us" not in figures(phases[phase])
+        assert "collectives that run alone" in phases[phase].sentence
 
 
 def test_collectives_beside_computing(capture: CaptureBuilder, tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ class Thresholds:
     with its operator. What takes longer is other work of the host."""
     launch_unpriced_us: float = 500.0
     """The same, where the capture's own price is not known: a profiler makes it a few times as long."""
+    small_us: float = 100.0
+    """Kernels that are longer on average are not small: a launch takes 50 us with its operator, and a
+    profiler makes it twice as long."""
     start_up: float = 0.50
     """Of an imported capture in longer waits for a launch: it is one of the program's start."""
     idle: float = 0.25

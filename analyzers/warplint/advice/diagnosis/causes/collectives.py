@@ -43,23 +43,29 @@ def _find(steps: CapturedSteps) -> list[Charge]:
 
 
 def _say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
-    whole, exposed = collective_us(steps), exposed_us(steps)
-    count = sum(group.count for group in steps.profile.kernel_groups if is_collective(group.example))
-    part = exposed / whole
-    beside = (
-        "no kernel runs beside its collectives"
-        if part >= ALL
-        else f"for {share(part)} of its collectives' time or more no kernel runs beside them"
-    )
+    of_all = len(charges) == len(_find(steps))
     return Said(
-        f"other GPUs: {beside}, most of all at {{place}}",
+        f"other GPUs: {_alone(steps) if of_all else 'collectives that run alone'}, most of all at {{place}}",
         "Overlap them with the backward pass, communicate less often (`no_sync()`) or in bf16, and see "
         "whether another rank comes late",
-        (
-            Figure("collectives", count / steps.steps),
-            Figure("collective_us", whole / steps.steps),
-            Figure("exposed_collective_us", exposed / steps.steps),
-        ),
+        _figures(steps) if of_all else (),
+    )
+
+
+def _alone(steps: CapturedSteps) -> str:
+    part = exposed_us(steps) / collective_us(steps)
+    if part >= ALL:
+        return "no kernel runs beside its collectives"
+    return f"for {share(part)} of its collectives' time or more no kernel runs beside them"
+
+
+def _figures(steps: CapturedSteps) -> tuple[Figure, ...]:
+    """Of all collectives: how much of one phase's ran alone is not known, only how much of them is its."""
+    count = sum(group.count for group in steps.profile.kernel_groups if is_collective(group.example))
+    return (
+        Figure("collectives", count / steps.steps),
+        Figure("collective_us", collective_us(steps) / steps.steps),
+        Figure("exposed_collective_us", exposed_us(steps) / steps.steps),
     )
 
 

@@ -10,7 +10,7 @@ from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
 from warplint.advice.diagnosis.kernels import is_compiled
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
-from warplint.profile.model import IdleCause
+from warplint.profile.model import IdleCause, LineCost
 from warplint.report.figures import count, milliseconds
 
 REPLAY = "Replay the whole step (CUDA graphs), or give each kernel more to do (a larger batch)"
@@ -18,9 +18,28 @@ FEW_KERNELS = 10
 """A step: they are fused as far as they go. An optimizer with ``fused=True`` launches one or two."""
 
 
-def _launching(steps: CapturedSteps) -> list[Charge]:
+def _launching(steps: CapturedSteps) -> dict[Phase, list[Charge]]:
     """Idle time of lines that launch: the operators' own, and Python's between them."""
-    return _charges(steps, steps.feeding.launching, CATCHING_UP)
+    found: dict[Phase, list[Charge]] = {}
+    for each in _charges(steps, steps.feeding.launching, CATCHING_UP):
+        found.setdefault(each.phase, []).append(each)
+    return found
+
+
+def _before_small(steps: CapturedSteps) -> list[Charge]:
+    return [each for charges in _launching(steps).values() if _are_small(steps, charges) for each in charges]
+
+
+def _before_others(steps: CapturedSteps) -> list[Charge]:
+    return [
+        each for charges in _launching(steps).values() if not _are_small(steps, charges) for each in charges
+    ]
+
+
+def _are_small(steps: CapturedSteps, charges: Sequence[Charge]) -> bool:
+    """By the mean of all kernels on the lines, since those of one phase are not told from another's there."""
+    number, us = _sums(_lines(steps, charges))
+    return 0.0 < us <= THRESHOLDS.small_us * number
 
 
 def _python(steps: CapturedSteps) -> list[Charge]:
@@ -46,43 +65,63 @@ def _charges(steps: CapturedSteps, waits: Iterable[LineWaits], causes: Sequence[
 
 
 def _says_small(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
-    number, mean_us = _kernels(steps, charges)
+    own = _own_kernels(steps, charges)
+    kernels = "kernels"
+    if own:
+        number, mean_us = own
+        noun = "kernel" if count(number) == "1" else "kernels"
+        kernels = f"{count(number)} {noun}{steps.each}, {count(mean_us)} µs long on average,"
     breaks = sum(each.count for each in steps.profile.graph_breaks)
-    kernels = "kernel" if count(number) == "1" else "kernels"
     return Said(
-        f"the host to launch: {count(number)} {kernels}{steps.each}, {count(mean_us)} µs long on average, "
-        "end before the next is there, most of all at {place}",
-        _remedy(steps, charges, number, bool(breaks)),
-        (
-            Figure("kernels", number),
-            Figure("kernel_mean_us", mean_us),
-            Figure("graph_breaks", breaks),
-        ),
+        f"the host to launch: {kernels} end before the next is there, most of all at {{place}}",
+        _remedy(steps, charges, own is not None and own[0] < FEW_KERNELS, bool(breaks)),
+        (*_figures(own), Figure("graph_breaks", breaks)),
     )
 
 
-def _kernels(steps: CapturedSteps, charges: Sequence[Charge]) -> tuple[float, float]:
-    """How many a step, and their mean duration: those of the lines, or all where autograd launched.
+def _says_late(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
+    return Said(
+        "the host to launch: the GPU is out of work before the next kernel is there, most of all at {place}",
+        "See what the host does there before it launches, or replay the launches (CUDA graphs)",
+        _figures(_own_kernels(steps, charges)),
+    )
 
-    What autograd launches stands on the lines of the forward pass, mingled with what they launched.
-    """
+
+def _figures(own: tuple[float, float] | None) -> tuple[Figure, ...]:
+    return (Figure("kernels", own[0]), Figure("kernel_mean_us", own[1])) if own else ()
+
+
+def _own_kernels(steps: CapturedSteps, charges: Sequence[Charge]) -> tuple[float, float] | None:
+    """How many a step, and their mean duration. None where kernels of other phases are among them."""
+    lines = _lines(steps, charges)
+    phases = {each.phase for each in charges}
+    if any(not phases.issuperset(steps.gpu_phases(cost)) for cost in lines):
+        return None
+    number, us = _sums(lines)
+    return (number / steps.steps, us / number) if number else None
+
+
+def _lines(steps: CapturedSteps, charges: Sequence[Charge]) -> list[LineCost]:
+    """Where the kernels stand: what autograd launches on the lines of the forward pass, among what these
+    launched."""
     places = {(each.file, each.line) for each in charges}
     autograd_us = sum(each.us for each in charges if each.phase is Phase.BACKWARD)
-    ran = [
-        kernel
+    by_autograd = 2 * autograd_us > sum(each.us for each in charges)
+    return [
+        cost
         for cost in steps.lines
-        if (cost.file, cost.line) in places
-        for kernel in cost.kernels
-        if not kernel.name.startswith("Mem")
+        if cost.kernels and ((cost.file, cost.line) in places or (by_autograd and cost.gpu_backward_us > 0.0))
     ]
-    number, us = sum(kernel.count for kernel in ran), sum(kernel.us for kernel in ran)
-    if not number or 2 * autograd_us > sum(each.us for each in charges):
-        number, us = steps.totals.kernels, steps.totals.kernel_us
-    return number / steps.steps, us / number if number else 0.0
 
 
-def _remedy(steps: CapturedSteps, charges: Sequence[Charge], kernels: float, breaks: bool) -> str:
-    if kernels < FEW_KERNELS:
+def _sums(lines: Iterable[LineCost]) -> tuple[int, float]:
+    """Number and duration of the kernels."""
+    ran = [kernel for cost in lines for kernel in cost.kernels if not kernel.name.startswith("Mem")]
+    return sum(kernel.count for kernel in ran), sum(kernel.us for kernel in ran)
+
+
+def _remedy(steps: CapturedSteps, charges: Sequence[Charge], are_few: bool, breaks: bool) -> str:
+    if are_few:
         return REPLAY
     if _optimizes(charges):
         return "Update all parameters in few kernels: `fused=True` or `foreach=True` in the optimizer"
@@ -131,7 +170,8 @@ def _wait_threshold(steps: CapturedSteps) -> float:
 
 
 CAUSES = (
-    Cause("small kernels", Bottleneck.LAUNCH, True, _launching, _says_small, _threshold),
+    Cause("small kernels", Bottleneck.LAUNCH, True, _before_small, _says_small, _threshold),
+    Cause("late launches", Bottleneck.LAUNCH, True, _before_others, _says_late, _threshold),
     Cause("Python between launches", Bottleneck.LAUNCH, True, _python, _says_python, _wait_threshold),
     Cause("operators on the host", Bottleneck.LAUNCH, True, _operators, _says_operators, _wait_threshold),
 )
