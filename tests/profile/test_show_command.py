@@ -307,3 +307,26 @@ def test_what_torch_compile_did_is_said(tmp_path: Path) -> None:
     assert "torch.compile broke off at 1 line: train.py:2 (" + "print" * 17 in text
     assert "print" * 18 not in text
     assert "torch.compile compiled again 2 times: train.py:1 (tensor 'x' size mismatch)" in text
+
+
+def test_a_file_in_a_captures_place_is_said_alike_by_all(project: Path) -> None:
+    trace = project / "trace.json"
+    trace.write_text("{}", encoding="utf-8")
+    for command in (
+        ["show", "--capture", "trace.json"],
+        ["diagnose", "trace.json"],
+        *(["export", "trace.json", "--format", kind] for kind in ("perfetto", "cpuprofile", "json")),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "warplint", *command],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "warplint: error: trace.json is a file, and a capture is a folder; "
+            "`warplint import` makes one of a trace\n"
+        )

@@ -135,6 +135,10 @@ class RunManifest:
             raw = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise LayoutError(f"{folder} is not a capture: it has no {MANIFEST}") from None
+        except NotADirectoryError:
+            raise LayoutError(
+                f"{folder} is a file, and a capture is a folder; `warplint import` makes one of a trace"
+            ) from None
         except (OSError, ValueError) as error:
             raise LayoutError(f"{path} cannot be read: {error}") from None
         if not isinstance(raw, dict) or raw.get("format") != "warplint-capture":

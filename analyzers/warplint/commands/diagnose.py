@@ -57,10 +57,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.capture is not None and args.capture.is_file():
-        return _refuse(
-            f"{args.capture} is a file, and a capture is a folder; `warplint import` makes one of a trace"
-        )
     root = find_root(args.capture or Path())
     folder = args.capture or next(iter(captures(root)), None)
     if folder is None:
