@@ -18,6 +18,7 @@ from warplint.profile.model import Profile
 from warplint.profile.sections.device_readings import DeviceReading, device_readings
 from warplint.profile.sections.loader_costs import Loader, LoaderLine
 from warplint.profile.sections.window_price import WindowPrice
+from warplint.report.feed_sentence import feed_sentence
 
 SOURCE = """\
 for batch in loader:
@@ -198,6 +199,30 @@ def test_workers_are_asked_why(
     place = ("train.py", 1) if cause == "workers wait to be asked" else ("data.py", 12)
     assert (verdict.file, verdict.line) == place
     assert ("73% of a sample's 2.00 ms is data.py:12" in verdict.sentence) == (verdict.line == 12)
+
+
+def test_fetching_is_computing_and_waiting(capture: CaptureBuilder, tmp_path: Path) -> None:
+    # Of a sample's 5 ms one line sleeps for 2.2, and two compute for 1.5 and 1.2.
+    waiting_for_data(capture, 300)
+    profile = joined(capture, tmp_path)
+    profile.loaders = [replace(loader(0.99), workers=1, sample_us=5000.0)]
+    profile.loader = [
+        LoaderLine("data.py", 12, 2200.0, 22.0, 2178.0, 0.0, 80, 0.44),
+        LoaderLine("data.py", 13, 1500.0, 1500.0, 0.0, 0.0, 80, 0.30),
+        LoaderLine("data.py", 14, 1200.0, 1200.0, 0.0, 0.0, 80, 0.24),
+    ]
+    verdict = diagnose(profile).run
+    assert short(verdict) == ("data", "workers wait for storage", 12)
+    # 22 + 1500 + 1200 and 2178 of 5000 us; of the line's 2200, 2178.
+    line = "44% of a sample's 5.00 ms is data.py:12: 99% waiting for storage, a lock or another process"
+    assert (
+        f"for data: its 1 worker fetches 99% of the time (54% of that computing, 44% waiting), and {line}. "
+        "Keep the data nearer"
+    ) in verdict.sentence
+    assert figures(verdict)["computing_share_of_sample"] == pytest.approx(0.5444)
+    sentence = feed_sentence(profile)
+    assert sentence is not None
+    assert sentence.endswith(f"its 1 worker fetches 99% of the time, and {line}")
 
 
 # sync

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.sections.loader_costs import LoaderLine
-from warplint.report.figures import counted, milliseconds, share
+from warplint.report.figures import milliseconds, share, workers_fetch
 from warplint.source.text import LINE_END
 
 LEAST_WAIT = 0.02
@@ -22,10 +22,10 @@ def feed_sentence(profile: Profile) -> str | None:
     wait = f"{each} {milliseconds(totals.felt_data_us / (totals.steps or 1))} ms for data"
     if profile.loader and profile.loaders:
         loader, line = profile.loaders[0], profile.loader[0]
-        workers = counted(loader.workers, "worker")
         return (
-            f"{wait}; its {workers} fetch {share(loader.busy_share)} of the time, and {share(line.share)} "
-            f"of a sample's {milliseconds(loader.sample_us)} ms is {_named(profile, line)}: {_spent(line)}"
+            f"{wait}; its {workers_fetch(loader.workers)} {share(loader.busy_share)} of the time, and "
+            f"{share(line.share)} of a sample's {milliseconds(loader.sample_us)} ms is "
+            f"{_named(profile, line)}: {share(line.most_spent_share)} {line.most_spent}"
         )
     dearest = max(profile.lines, key=lambda cost: cost.felt_data_us, default=None)
     if dearest is None or not dearest.felt_data_us:
@@ -45,14 +45,3 @@ def _named(profile: Profile, place: LoaderLine | LineCost) -> str:
     if len(text) > TEXT_WIDTH:
         text = text[: TEXT_WIDTH - 1] + "…"
     return f"{name} `{text}`" if text else name
-
-
-def _spent(line: LoaderLine) -> str:
-    """What most of the line's time went into."""
-    kinds = {
-        "computing": line.cpu_us,
-        "waiting for storage, a lock or another process": line.waiting_us,
-        "ready to run, but without a core": line.ready_us,
-    }
-    kind = max(kinds, key=lambda each: kinds[each])
-    return f"{share(kinds[kind] / line.wall_us)} {kind}" if line.wall_us else kind

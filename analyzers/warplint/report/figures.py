@@ -8,6 +8,11 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def workers_fetch(workers: int) -> str:
+    """A number of loader workers, with what they do."""
+    return f"{counted(workers, 'worker')} {'fetches' if workers == 1 else 'fetch'}"
+
+
 def count(number: float) -> str:
     """How often something happened, on average: to one place below ten, where it is not whole."""
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"

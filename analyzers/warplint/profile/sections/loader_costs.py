@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+COMPUTING = "computing"
+WAITING = "waiting for storage, a lock or another process"
+READY = "ready to run, but without a core"
+
 
 @dataclass(frozen=True, slots=True)
 class LoaderLine:
@@ -22,6 +26,21 @@ class LoaderLine:
     """Items in the followed fetches that the means are of."""
     share: float
     """Of a sample's time, from 0 to 1."""
+
+    @property
+    def most_spent(self) -> str:
+        """What most of its time went into: COMPUTING, WAITING or READY."""
+        kinds = self._by_kind
+        return max(kinds, key=lambda kind: kinds[kind])
+
+    @property
+    def most_spent_share(self) -> float:
+        """How much of its time that was, from 0 to 1."""
+        return self._by_kind[self.most_spent] / self.wall_us if self.wall_us else 0.0
+
+    @property
+    def _by_kind(self) -> dict[str, float]:
+        return {COMPUTING: self.cpu_us, WAITING: self.waiting_us, READY: self.ready_us}
 
 
 @dataclass(frozen=True, slots=True)

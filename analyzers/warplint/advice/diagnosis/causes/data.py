@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from warplint.advice.diagnosis.captured import CapturedSteps
 from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Figure, Phase
 from warplint.profile.model import IdleCause
-from warplint.profile.sections.loader_costs import Loader, LoaderLine
-from warplint.report.figures import counted, milliseconds, share
+from warplint.profile.sections.loader_costs import COMPUTING, READY, WAITING, Loader, LoaderLine
+from warplint.report.figures import milliseconds, share, workers_fetch
 
+KINDS: Mapping[str, str] = {
+    COMPUTING: "workers compute",
+    WAITING: "workers wait for storage",
+    READY: "workers lack cores",
+}
+"""Rows of the table, by what most of the dearest line's time went into: advice is for that line."""
 ALL = 0.995
 """As a share in percent it would read 100%."""
 
@@ -49,15 +55,9 @@ def _kind(steps: CapturedSteps) -> str:
     found = _workers(steps)
     if found is None:
         return "no workers seen"
-    loader, _ = found
-    if loader.busy_share < THRESHOLDS.busy_workers:
+    if found[0].busy_share < THRESHOLDS.busy_workers:
         return "workers wait to be asked"
-    spent = {
-        "workers compute": sum(each.cpu_us for each in steps.profile.loader),
-        "workers wait for storage": sum(each.waiting_us for each in steps.profile.loader),
-        "workers lack cores": sum(each.ready_us for each in steps.profile.loader),
-    }
-    return max(spent, key=lambda kind: spent[kind])
+    return KINDS[found[1].most_spent]
 
 
 def _found(name: str) -> Callable[[CapturedSteps], list[Charge]]:
@@ -72,10 +72,14 @@ def _evidence(steps: CapturedSteps) -> tuple[Figure, ...]:
     found = _workers(steps)
     if found is not None:
         loader, line = found
+        computing, waiting, ready = _shares(steps, loader)
         figures += [
             Figure("workers", loader.workers),
             Figure("worker_busy_share", loader.busy_share),
             Figure("sample_us", loader.sample_us),
+            Figure("computing_share_of_sample", computing),
+            Figure("waiting_share_of_sample", waiting),
+            Figure("ready_share_of_sample", ready),
             Figure("line_share_of_sample", line.share),
             Figure("line_cpu_us", line.cpu_us),
             Figure("line_waiting_us", line.waiting_us),
@@ -95,15 +99,17 @@ def _in_program(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     )
 
 
-def _by_workers(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]], Said]:
+def _by_workers(remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]], Said]:
     def say(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
         found = _workers(steps)
         assert found is not None, "found by its workers"
         loader, line = found
-        workers = counted(loader.workers, "worker")
+        computing, waiting, _ = _shares(steps, loader)
         return Said(
-            f"data: its {workers} {what.format(busy=share(loader.busy_share))}, and "
-            f"{share(line.share)} of a sample's {milliseconds(loader.sample_us)} ms is {{place}}",
+            f"data: its {workers_fetch(loader.workers)} {share(loader.busy_share)} of the time "
+            f"({share(computing)} of that computing, {share(waiting)} waiting), and {share(line.share)} of a "
+            f"sample's {milliseconds(loader.sample_us)} ms is {{place}}: "
+            f"{share(line.most_spent_share)} {line.most_spent}",
             remedy,
             _evidence(steps),
             (line.file, line.line),
@@ -112,11 +118,23 @@ def _by_workers(what: str, remedy: str) -> Callable[[CapturedSteps, Sequence[Cha
     return say
 
 
+def _shares(steps: CapturedSteps, loader: Loader) -> tuple[float, float, float]:
+    """What a sample's lines compute, wait, and are ready for without a core, of its time."""
+    lines, us = steps.profile.loader, loader.sample_us
+    sums = (
+        sum(each.cpu_us for each in lines),
+        sum(each.waiting_us for each in lines),
+        sum(each.ready_us for each in lines),
+    )
+    computing, waiting, ready = (each / us if us else 0.0 for each in sums)
+    return computing, waiting, ready
+
+
 def _asked(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
     found = _workers(steps)
     assert found is not None, "found by its workers"
     return Said(
-        f"data at {{place}}, though its {counted(found[0].workers, 'worker')} fetch only "
+        f"data at {{place}}, though its {workers_fetch(found[0].workers)} only "
         f"{share(found[0].busy_share)} of the time: batches are not handed over in time",
         "Keep workers alive between epochs (`persistent_workers`), prefetch more (`prefetch_factor`), and "
         "hand over fewer, larger tensors",
@@ -134,7 +152,6 @@ _ROWS: tuple[tuple[str, Callable[[CapturedSteps, Sequence[Charge]], Said]], ...]
     (
         "workers compute",
         _by_workers(
-            "compute {busy} of the time",
             "Make that line cheaper, do it once ahead of training or on the GPU, or start more workers "
             "while there are cores",
         ),
@@ -142,14 +159,12 @@ _ROWS: tuple[tuple[str, Callable[[CapturedSteps, Sequence[Charge]], Said]], ...]
     (
         "workers wait for storage",
         _by_workers(
-            "fetch {busy} of the time, mostly waiting for storage, a lock or another process",
             "Keep the data nearer or in fewer, larger files, or start more workers",
         ),
     ),
     (
         "workers lack cores",
         _by_workers(
-            "fetch {busy} of the time, mostly ready to run but without a core",
             "Give the job more cores, or start fewer workers and threads",
         ),
     ),
