@@ -146,7 +146,8 @@ def test_lines_survive_a_program_that_dies_inside_a_window(tmp_path: Path, endin
     process = done.process
     assert (len(process.opened), process.closed, process.ended) == (1, [], False)
     assert len(process.lines_of("train")) >= 4
-    assert "ended inside window 1" in shown
+    assert "ended inside window 1: its lines were kept" in shown
+    assert "see it with: warplint show" in shown
 
 
 def test_a_finished_window_survives_a_kill(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ STEPS_BESIDE = 20
 """How many steps before and after a window its own are compared with."""
 
 
+DIED_LATER = ": its lines were kept, its operators and kernels are lost"
+DIED_AT_ONCE = " before lines of it were written: the times of the steps before it are all that was kept"
+
+
 @dataclass(slots=True)
 class ProcessSummary:
     """One process's raw file in short."""
@@ -36,6 +40,8 @@ class ProcessSummary:
     step_ends_ns: dict[int, int] = field(default_factory=dict)
     opened: list[dict[str, Any]] = field(default_factory=list)
     closed: list[dict[str, Any]] = field(default_factory=list)
+    followed: set[int] = field(default_factory=set)
+    """The windows of which lines were written."""
     notes: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -62,7 +68,7 @@ def summarize(folder: Path) -> Summary:
             continue
         named = f"rank {process.rank} (process {process.pid}): " if len(files) > 1 else ""
         lines.extend(named + sentence for sentence in _sentences(process))
-        captured = captured or bool(process.opened)
+        captured = captured or bool(process.closed or process.followed)
     lines.extend(_of_workers(folder))
     return Summary(captured, lines)
 
@@ -93,6 +99,8 @@ def _read(path: Path) -> ProcessSummary:
             summary.opened.append(parse_json(payload))
         elif record is Record.WINDOW_CLOSE:
             summary.closed.append(parse_json(payload))
+        elif record is Record.LINES and summary.opened:
+            summary.followed.add(summary.opened[-1]["window"])
         elif record is Record.NOTE:
             summary.notes.append(parse_json(payload)["text"])
         elif record is Record.END:
@@ -106,10 +114,8 @@ def _sentences(process: ProcessSummary) -> list[str]:
     for opened in process.opened:
         window = closed.get(opened["window"])
         if window is None:
-            sentences.append(
-                f"the process ended inside window {opened['window']}: "
-                "its lines were kept, its operators and kernels are lost"
-            )
+            kept = DIED_LATER if opened["window"] in process.followed else DIED_AT_ONCE
+            sentences.append(f"the process ended inside window {opened['window']}{kept}")
         else:
             sentences.append(_window(process, opened, window))
             sentences.append(_price(process, opened, window))
