@@ -67,24 +67,33 @@ def test_steps_too_short_to_count_are_neither_before_nor_inside() -> None:
 def test_price_is_told_in_seconds_and_steps() -> None:
     times = StepTimes(31 * MS, 120 * MS, ends(0, 10, 20, 30, 100, 110, 120, 200, 212, 224))
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
-    assert times.price(3, seconds).sentences() == [
+    assert times.price(3, seconds).sentences(on_gpu=True) == [
         "window 3 cost the program: start 0.40 s, inside 0.06 s extra, stop 0.10 s, write 0.25 s; "
         "median step before 10.0 ms, inside 10.0 ms, after 12.0 ms"
     ]
-    assert times.price(3, {}).sentences() == []
+    assert times.price(3, {}).sentences(on_gpu=True) == []
 
 
 def test_a_price_without_steps_leaves_out_what_the_steps_would_tell() -> None:
     seconds = {"start_s": 0.4, "inside_s": 0.09, "stop_s": 0.1, "write_s": 0.25}
-    assert StepTimes(31 * MS, 120 * MS, []).price(3, seconds).sentences() == [
+    assert StepTimes(31 * MS, 120 * MS, []).price(3, seconds).sentences(on_gpu=True) == [
         "window 3 cost the program: start 0.40 s, stop 0.10 s, write 0.25 s"
     ]
 
 
 def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
     times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
-    said = times.price(1, {}).sentences()
-    assert any("1.8 times as long inside window 1" in sentence for sentence in said)
+    (said,) = times.price(1, {}).sentences(on_gpu=True)
+    assert said.startswith(
+        "steps took 1.8 times as long inside window 1: the capture slows the host, so idle"
+    )
+
+
+def test_without_gpu_work_nothing_is_said_of_idle_time() -> None:
+    times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
+    assert times.price(1, {}).sentences(on_gpu=False) == [
+        "steps took 1.8 times as long inside window 1: the capture slows the host"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,5 +114,5 @@ def test_a_window_is_blamed_only_for_steps_that_are_faster_outside_it() -> None:
     seconds = {"start_s": 0.1}
     disturbed = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 100, 110, 120))
     slowed_for_good = StepTimes(31 * MS, 95 * MS, ends(0, 10, 20, 30, 50, 70, 90, 110, 130, 150))
-    assert any("2.0 times as long" in note for note in disturbed.price(1, seconds).sentences())
-    assert len(slowed_for_good.price(1, seconds).sentences()) == 1
+    assert any("2.0 times as long" in note for note in disturbed.price(1, seconds).sentences(on_gpu=True))
+    assert len(slowed_for_good.price(1, seconds).sentences(on_gpu=True)) == 1

@@ -207,8 +207,9 @@ class _ProcessJoin:
         layers = LayerTimeline(window)
         times = StepTimes(window.open_ns, close.t_ns, ends_ns, close.lead_in)
         self.prices.append(times.price(window.number, close.price))
-        self.said.extend(self.prices[-1].sentences())
-        if trace is None or not len(trace.work):
+        on_gpu = trace is not None and len(trace.work) > 0
+        self.said.extend(self.prices[-1].sentences(on_gpu))
+        if trace is None or not on_gpu:
             tally = tally_host(timeline, thread, steps, self._key)
             tally.named.layers = layers.tally(steps.begin_ns, steps.end_ns)
             if trace is not None:

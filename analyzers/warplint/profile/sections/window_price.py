@@ -7,6 +7,8 @@ from dataclasses import dataclass
 SLOWED = 1.1
 """A window in which steps took so many times as long as before it is said to have disturbed the program."""
 
+OVERSTATED = ", so idle time by launch and host is overstated (`warplint run --light` slows it less)"
+
 
 @dataclass(frozen=True, slots=True)
 class WindowPrice:
@@ -24,7 +26,8 @@ class WindowPrice:
     steps: int
     """Its whole steps that ``Totals.steps`` counts: 0 of a window that is left out."""
 
-    def sentences(self) -> list[str]:
+    def sentences(self, on_gpu: bool) -> list[str]:
+        """``on_gpu`` is whether GPU work was captured: else no time is told to have been idle."""
         costs = [
             ("start", self.start_s, ""),
             ("inside", self.inside_s, " extra"),
@@ -41,9 +44,6 @@ class WindowPrice:
             said.append(f"window {self.window} cost the program: {', '.join(parts)}{median}")
         # Where the steps after it are as slow, it was not the window that slowed them.
         if before and inside and inside > SLOWED * max(before, after or 0.0):
-            said.append(
-                f"steps took {inside / before:.1f} times as long inside window {self.window}: "
-                "the capture slows the host, so idle time by launch and host is overstated "
-                "(`warplint run --light` slows it less)"
-            )
+            longer = f"steps took {inside / before:.1f} times as long inside window {self.window}"
+            said.append(f"{longer}: the capture slows the host{OVERSTATED if on_gpu else ''}")
         return said
