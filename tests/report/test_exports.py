@@ -393,3 +393,16 @@ def test_standard_output_that_is_full_is_said(cpu: Path, tmp_path: Path) -> None
         )
     said = "warplint: error: standard output cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_a_capture_without_costs_is_refused_with_one_sentence(cpu: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    shutil.copy(cpu / "run.json", folder)
+    for kind in ("speedscope", "cpuprofile"):
+        done = warplint("export", "capture", "--format", kind, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "warplint: error: capture holds no captured process: "
+            "the command ran no Python that could be captured\n"
+        )

@@ -63,12 +63,12 @@ def _perfetto(source: Source) -> Iterator[str]:
 
 
 def _speedscope(source: Source) -> Iterator[str]:
-    recording = None
+    profile, recording = source.profile(), None
     try:
         recording = source.recording()
     except LayoutError as error:
         print(f"warplint: only the costs are exported, no thread: {error}", file=sys.stderr)
-    return speedscope.render(source.profile(), recording)
+    return speedscope.render(profile, recording)
 
 
 def _cpuprofile(source: Source) -> Iterator[str]:
