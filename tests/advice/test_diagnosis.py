@@ -199,6 +199,9 @@ def test_workers_are_asked_why(
     place = ("train.py", 1) if cause == "workers wait to be asked" else ("data.py", 12)
     assert (verdict.file, verdict.line) == place
     assert ("73% of a sample's 2.00 ms is data.py:12" in verdict.sentence) == (verdict.line == 12)
+    # 1300, 100 and 60 of a sample's 2000 us.
+    parts = "(65% of that computing, 5.0% waiting, 3.0% without a core)"
+    assert (parts in verdict.sentence) == (cause == "workers compute")
 
 
 def test_fetching_is_computing_and_waiting(capture: CaptureBuilder, tmp_path: Path) -> None:
@@ -220,6 +223,7 @@ def test_fetching_is_computing_and_waiting(capture: CaptureBuilder, tmp_path: Pa
         "Keep the data nearer"
     ) in verdict.sentence
     assert figures(verdict)["computing_share_of_sample"] == pytest.approx(0.5444)
+    assert "without a core" not in verdict.sentence
     sentence = feed_sentence(profile)
     assert sentence is not None
     assert sentence.endswith(f"its 1 worker fetches 99% of the time, and {line}")

@@ -104,11 +104,13 @@ def _by_workers(remedy: str) -> Callable[[CapturedSteps, Sequence[Charge]], Said
         found = _workers(steps)
         assert found is not None, "found by its workers"
         loader, line = found
-        computing, waiting, _ = _shares(steps, loader)
+        computing, waiting, ready = _shares(steps, loader)
+        # Not every system counts it.
+        coreless = f", {share(ready)} without a core" if ready else ""
         return Said(
             f"data: its {workers_fetch(loader.workers)} {share(loader.busy_share)} of the time "
-            f"({share(computing)} of that computing, {share(waiting)} waiting), and {share(line.share)} of a "
-            f"sample's {milliseconds(loader.sample_us)} ms is {{place}}: "
+            f"({share(computing)} of that computing, {share(waiting)} waiting{coreless}), and "
+            f"{share(line.share)} of a sample's {milliseconds(loader.sample_us)} ms is {{place}}: "
             f"{share(line.most_spent_share)} {line.most_spent}",
             remedy,
             _evidence(steps),
