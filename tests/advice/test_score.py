@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import torch
 from scoring import DOCUMENTED, DOCUMENTED_PROGRAM, ROW, checked, documented_parts, points, scored
+from torch.utils.data import TensorDataset
 
 from warplint.advice.practices import PRACTICES
 from warplint.advice.score import score
@@ -195,11 +199,22 @@ def test_the_documented_example_adds_up_as_documented() -> None:
     assert f"| **{found.value}** | **{found.band.value}** |" in DOCUMENTED
 
 
+def test_the_documented_program_runs() -> None:
+    defined: dict[str, Any] = {}
+    # What is moved to a GPU there stays here. Indices alone may be on the CPU when what they index is not.
+    exec(DOCUMENTED_PROGRAM.replace(".cuda(non_blocking=True)", ""), defined)
+    dataset = TensorDataset(torch.randn(65, 3, 4, 4), torch.randint(2, (65,)))
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(48, 2))
+    before = model[1].bias.tolist()
+    defined["train"](model, dataset, torch.optim.SGD(model.parameters(), lr=0.1), 1)
+    assert model[1].bias.tolist() != before
+
+
 @pytest.mark.parametrize(
     ("changes", "value"),
     [
-        ({"224)": "224, device=images.device)"}, 70),
-        ({"224)": "224, device=images.device)", "            print": "        print"}, 86),
+        ({"len(images)": "len(images), device=images.device"}, 70),
+        ({"len(images)": "len(images), device=images.device", "            print": "        print"}, 86),
     ],
 )
 def test_the_documented_improvements_give_the_documented_scores(changes: dict[str, str], value: int) -> None:
