@@ -68,6 +68,9 @@ SEE = "import sys; print(sys.argv[1:])"
         (["see.py", "--", "x", "--"], ["--", "x", "--"]),
         (["--steps", "3", "see.py", "--steps", "4"], ["--steps", "4"]),
         (["--name", "a", "--", "see.py", "-"], ["-"]),
+        (["-m", "see", "--steps", "3", "-m", "x"], ["--steps", "3", "-m", "x"]),
+        (["--steps", "3", "-m", "see", "x", "--", "y"], ["x", "--", "y"]),
+        (["--", "-m", "see", "--help"], ["--help"]),
     ],
 )
 def test_the_programs_arguments_are_its_own(tmp_path: Path, words: list[str], seen: list[str]) -> None:
@@ -81,6 +84,7 @@ def test_the_programs_arguments_are_its_own(tmp_path: Path, words: list[str], se
     [
         ([], "a command is missing"),
         (["--"], "a command is missing"),
+        (["-m"], "a command is missing"),
         (["--steps", "0", "see.py"], "invalid number of steps from 1 value: '0'"),
         (["--after", "-1", "see.py"], "--after"),
         (["--seconds", "inf", "see.py"], "invalid number of seconds value: 'inf'"),

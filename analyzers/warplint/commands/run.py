@@ -26,7 +26,7 @@ from warplint.project.root import find_root
 EPILOG = """\
 examples:
   warplint run train.py --epochs 1
-  warplint run -- python -m package.train --epochs 1
+  warplint run -m package.train --epochs 1
   warplint run -- torchrun --nproc-per-node 2 train.py
 
 The command runs unchanged, with its own output, exit code and signals. What Warplint has to say goes to the
@@ -38,7 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "run",
         help="run a program and capture what its lines cost",
-        usage="warplint run [options] [--] COMMAND ...",
+        usage="warplint run [options] (SCRIPT | -m MODULE | -- COMMAND) ...",
         description="Run a program unchanged, and capture what each of its lines costs the GPU.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -93,6 +93,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--name", metavar="NAME", help="name of the capture (default: the script's)")
     parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        metavar="MODULE",
+        help="a module and its arguments, as Python's -m has them",
+    )
+    parser.add_argument(
         "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="a script, or -- and any command"
     )
     parser.set_defaults(run=run, parser=parser)
@@ -100,6 +107,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
+    if args.module:
+        # A -- among the module's arguments is its own.
+        words = ["-m", *args.module, *args.words]
     if not words:
         args.parser.error("a command is missing: warplint run train.py, or warplint run -- COMMAND")
     command = make_command(words, args.python)
