@@ -178,7 +178,7 @@ class Data(Dataset):
         return 80
 
     def __getitem__(self, index):
-        time.sleep(0.008)
+        time.sleep(0.02)
         until = time.thread_time_ns() + 2e6
         while time.thread_time_ns() < until: pass
         return torch.full((8,), float(index))
@@ -199,17 +199,17 @@ def test_a_planted_slow_line_is_what_a_real_step_waits_for(tmp_path: Path) -> No
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=240)
     (folder,) = (tmp_path / ".warplint").iterdir()
     profile = join(folder)
-    number = PROGRAM.splitlines().index("        time.sleep(0.008)") + 1
+    number = PROGRAM.splitlines().index("        time.sleep(0.02)") + 1
     assert profile.loader[0].line == number
     # Where other programs keep the cores busy, the moments before and after the sleep count as ready.
-    assert profile.loader[0].waiting_us > 0.8 * 8000
+    assert profile.loader[0].waiting_us > 0.8 * 20_000
     assert profile.loader[0].cpu_us < 800
     waiting = profile.felt[0]
     assert PROGRAM.splitlines()[waiting.line - 1].startswith("    for batch in DataLoader")
     assert (waiting.part, waiting.cause_line) == ("data", number)
-    # Twenty batches of four samples, by two workers that wait 8 ms and compute 2 ms for each.
-    assert profile.totals.felt_data_us / profile.totals.steps > 0.5 * 20_000
+    # Twenty batches of four samples, by two workers that wait 20 ms and compute 2 ms for each.
+    assert profile.totals.felt_data_us / profile.totals.steps > 0.5 * 44_000
     sentence = feed_sentence(profile)
     assert sentence is not None
-    assert f"train.py:{number} `time.sleep(0.008)`" in sentence
+    assert f"train.py:{number} `time.sleep(0.02)`" in sentence
     assert "waiting for storage, a lock or another process" in sentence
