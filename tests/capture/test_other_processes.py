@@ -52,7 +52,7 @@ def test_forked_loader_workers_do_not_have_the_capture_of_their_parent(tmp_path:
     assert [opened["step"] for opened in done.process.opened] == [6, 9]
     forked, whole = done.process.closed
     assert (forked["step"], forked["reason"]) == (8, "the program forked")
-    # One of the six was made in the first window. Shorter steps than usual do not count; the program makes 16.
+    # One of the six was made in the first window. Shorter steps do not count, and the program makes 16.
     assert whole["step"] == min(9 + 5 + whole["lead_in"], 16)
 
 
