@@ -201,8 +201,7 @@ def test_a_planted_slow_line_is_what_a_real_step_waits_for(tmp_path: Path) -> No
     profile = join(folder)
     number = PROGRAM.splitlines().index("        time.sleep(0.02)") + 1
     assert profile.loader[0].line == number
-    # Where other programs keep the cores busy, the moments before and after the sleep count as ready.
-    assert profile.loader[0].waiting_us > 0.8 * 20_000
+    assert profile.loader[0].waiting_us > 0.95 * 20_000
     assert profile.loader[0].cpu_us < 800
     waiting = profile.felt[0]
     assert PROGRAM.splitlines()[waiting.line - 1].startswith("    for batch in DataLoader")
