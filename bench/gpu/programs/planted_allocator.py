@@ -16,8 +16,9 @@ from torch import nn
 
 KIND, STEPS = sys.argv[1], int(sys.argv[2])
 WIDTH, ROWS, LAYERS = (2048, 4096, 6) if DEVICE == "cuda" else (64, 32, 2)
-GROWTH = 1024
-"""Rows of a step: 4 MB each at the width used on a GPU."""
+GROWTH = 512
+"""Rows of a step: 2 MB each at the width used on a GPU, the least that is a size of its own there. What all
+the steps remember has to fit."""
 BUDGET_BYTES = 6 << 30
 """For ``sizes``: a few steps' worth of what is cached."""
 
