@@ -265,6 +265,23 @@ except KeyboardInterrupt:
     assert done.process.closed[0]["reason"] == "the program ended"
 
 
+def test_an_interrupt_of_us_alone_ends_the_program_and_keeps_the_capture(tmp_path: Path) -> None:
+    text = f"""
+{TRAINING}
+train(5)
+print("ready", flush=True)
+train(1_000_000)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    process = start(root, "--after", "2", "--steps", "1000000", "--seconds", "600", "train.py")
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    done = finish(process, root)
+    assert done.returncode == -signal.SIGINT, "which a shell shows as 130"
+    assert done.stderr.endswith(b"KeyboardInterrupt\n") and b"warplint" not in done.stderr
+    assert done.process.closed[0]["reason"] == "the program ended"
+
+
 def test_a_finished_window_is_announced_while_the_program_goes_on(tmp_path: Path) -> None:
     text = f"""
 import glob, os

@@ -142,7 +142,10 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
 def test_signals_to_us_reach_the_programs_handler(tmp_path: Path, number: signal.Signals) -> None:
     root = make_project(tmp_path / "project", wait=WAITING)
     process = start(root, "--", PYTHON, "wait.py", str(number.value))
@@ -152,13 +155,70 @@ def test_signals_to_us_reach_the_programs_handler(tmp_path: Path, number: signal
     assert (done.returncode, done.stdout) == (7, f"got {number.value}\n".encode())
 
 
-def test_an_interrupt_of_the_terminal_is_the_programs_alone(tmp_path: Path) -> None:
-    root = make_project(tmp_path / "project", wait=WAITING)
-    process = start(root, "--", PYTHON, "wait.py", str(signal.SIGINT.value))
+COUNTING = """
+import signal, sys, time
+got = []
+for number in map(int, sys.argv[1:]):
+    signal.signal(number, lambda number, frame: got.append(number))
+print("ready", flush=True)
+while not got:
+    time.sleep(0.01)
+time.sleep(1)
+print(got)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_to_the_whole_group_come_to_the_program_once(tmp_path: Path, number: signal.Signals) -> None:
+    root = make_project(tmp_path / "project", count=COUNTING)
+    process = start(root, "--", PYTHON, "count.py", str(number.value))
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    os.killpg(process.pid, number)
+    done = finish(process, root)
+    assert (done.returncode, done.stdout) == (0, f"[{number.value}]\n".encode())
+
+
+def test_a_program_in_a_group_of_its_own_gets_what_the_group_of_ours_got(tmp_path: Path) -> None:
+    text = "import os\nos.setpgid(0, 0)\n" + COUNTING
+    root = make_project(tmp_path / "project", count=text)
+    process = start(root, "--", PYTHON, "count.py", str(signal.SIGINT.value))
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     os.killpg(process.pid, signal.SIGINT)
     done = finish(process, root)
-    assert (done.returncode, done.stdout) == (7, b"got 2\n")
+    assert (done.returncode, done.stdout) == (0, b"[2]\n")
+
+
+def test_nothing_of_ours_outlives_us(tmp_path: Path) -> None:
+    text = "import os, time\nprint(os.getppid(), flush=True)\ntime.sleep(60)\n"
+    root = make_project(tmp_path / "project", wait=text)
+    process = start(root, "--", PYTHON, "wait.py")
+    assert process.stdout is not None
+    assert int(process.stdout.readline()) == process.pid
+    children = _children(process.pid)
+    assert len(children) == 2, "the program, and the witness of signals"
+    process.kill()
+    process.wait()
+    (program,) = (pid for pid in children if b"wait.py" in _command(pid) and b"warplint" not in _command(pid))
+    (witness,) = children - {program}
+    try:
+        deadline = time.monotonic() + 20
+        while _command(witness) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not _command(witness)
+    finally:
+        os.kill(program, signal.SIGKILL)
+
+
+def _children(pid: int) -> set[int]:
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def _command(pid: int) -> bytes:
+    """Empty when the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def test_an_unhandled_interrupt_kills_us_by_the_same_signal(tmp_path: Path) -> None:

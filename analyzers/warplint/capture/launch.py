@@ -6,17 +6,20 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from warplint.capture.group_signals import Witness
 from warplint.capture.settings import VARIABLE, Settings
 
 BOOTSTRAP = Path(__file__).parent / "bootstrap"
-IGNORED = ("SIGINT", "SIGQUIT")
-"""The terminal sends these to the whole group: the program decides what they mean."""
-FORWARDED = ("SIGTERM", "SIGHUP")
+TERMINALS = ("SIGINT", "SIGQUIT")
+"""A terminal sends these to the whole group."""
+FORWARDED = (*TERMINALS, "SIGTERM", "SIGHUP")
+"""What the program gets of us, unless it got it with the group."""
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 
@@ -32,21 +35,22 @@ def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run to the end. Returns the exit code, or minus the signal that killed it. Raises OSError."""
     waiting: list[int] = []
     child: subprocess.Popen[bytes] | None = None
+    witness: Witness | None = None
 
     def forward(number: int, frame: FrameType | None) -> None:
         if child is None:
             waiting.append(number)
-        else:
+        elif not _has_got(child, number, witness):
             child.send_signal(number)
 
     # Handlers and not SIG_IGN, which the child would inherit. A signal ignored from outside (nohup) stays so.
-    handlers = {**dict.fromkeys(IGNORED, _do_nothing), **dict.fromkeys(FORWARDED, forward)}
     before: dict[int, Any] = {}
-    for name, handler in handlers.items():
+    for name in FORWARDED:
         signal_number = getattr(signal, name, None)
         if signal_number is not None and signal.getsignal(signal_number) is not signal.SIG_IGN:
-            before[signal_number] = signal.signal(signal_number, handler)
+            before[signal_number] = signal.signal(signal_number, forward)
     try:
+        witness = _witness(before)
         child = subprocess.Popen(argv, env=dict(environment))
         for early in waiting:
             child.send_signal(early)
@@ -54,6 +58,27 @@ def run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+        if witness is not None:
+            witness.dismiss()
+
+
+def _witness(signals: Collection[int]) -> Witness | None:
+    """None where there can be none."""
+    if sys.platform == "win32":
+        return None
+    with suppress(OSError):
+        return Witness(signals)
+    return None
+
+
+def _has_got(child: subprocess.Popen[bytes], number: int, witness: Witness | None) -> bool:
+    """Whether the program got a signal without us, with the group that it is in."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            if os.getpgid(child.pid) != os.getpgrp():
+                return False
+    known = None if witness is None else witness.group_got(number)
+    return signal.Signals(number).name in TERMINALS if known is None else known
 
 
 def die_as(returncode: int) -> int:
@@ -75,7 +100,3 @@ def _leave_no_core_dump() -> None:
 
         _, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
-
-
-def _do_nothing(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C is the program's to handle."""
