@@ -104,7 +104,7 @@ ORDER = {
     "warplint.capture": (
         *("allowance", "background", "collector", "command", "forked_child", "late_imports", "layout"),
         *("patches", "price", "probe", "settings", "shared_memory", "terminal", "tested"),
-        *("folder", "launch", "progress", "recorder", "starting", "summary"),
+        *("folder", "group_signals", "launch", "progress", "recorder", "starting", "summary"),
         *("gpu", "lines", "compiled", "process", "steps", "workers", "layers", "window", "graphs"),
         *("session", "entry", "bootstrap"),
     ),
