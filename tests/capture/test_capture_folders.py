@@ -55,6 +55,15 @@ def test_the_newest_are_kept(tmp_path: Path) -> None:
     assert [folder.exists() for folder in folders] == [False] * 3 + [True] * KEPT
 
 
+def test_of_one_second_those_that_began_last_are_kept(tmp_path: Path) -> None:
+    folders = []
+    for number in range(KEPT + 2):
+        folders.append(new_capture_folder(tmp_path, "train"))
+        RunManifest(["train.py"], "/", "/", float(number), "0").write(folders[-1])
+    prune(tmp_path)
+    assert [folder.exists() for folder in folders] == [False] * 2 + [True] * KEPT
+
+
 def test_what_is_no_capture_is_kept(tmp_path: Path) -> None:
     foreign = tmp_path / CAPTURES_DIRECTORY / "00000000T000000Z-notes"
     foreign.mkdir(parents=True)

@@ -29,6 +29,26 @@ def test_newest_first_and_only_captures(tmp_path: Path) -> None:
     ]
 
 
+def test_captures_of_one_second_are_ordered_by_when_they_began(tmp_path: Path) -> None:
+    home, second = tmp_path / ".warplint", "20260102T000000Z"
+    began = {f"{second}-b": 0.1, f"{second}-a": 0.9, f"{second}-a-10": 0.7, f"{second}-a-9": 0.5}
+    for name, started in began.items():
+        (home / name).mkdir(parents=True)
+        RunManifest(["python"], "/app", "/app", started, "0.1.0").write(home / name)
+    # One that cannot be read counts as the oldest of its second.
+    for name in (f"{second}-z", "20260101T000000Z-z"):
+        (home / name).mkdir()
+        (home / name / "run.json").write_text("{}")
+    assert [folder.name for folder in captures(tmp_path)] == [
+        f"{second}-a",
+        f"{second}-a-10",
+        f"{second}-a-9",
+        f"{second}-b",
+        f"{second}-z",
+        "20260101T000000Z-z",
+    ]
+
+
 def note_record(scratch: Path, text: str) -> bytes:
     """A NOTE as it stands in a raw file."""
     writer = RawWriter(scratch / "note")

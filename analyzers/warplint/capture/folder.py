@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import BinaryIO
 
-from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError, RunManifest
+from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError, RunManifest, newest_first
 
 KEPT = 10
 LOCK = "in-use"
@@ -41,7 +41,7 @@ def in_use(folder: Path) -> Iterator[None]:
 def prune(root: Path, kept: int = KEPT) -> None:
     """Delete all but the newest captures: only folders that hold one, and that nobody is writing."""
     with suppress(OSError):
-        ours = sorted(filter(_is_capture, (root / CAPTURES_DIRECTORY).iterdir()), reverse=True)
+        ours = newest_first(filter(_is_capture, (root / CAPTURES_DIRECTORY).iterdir()))
         for folder in ours[kept:]:
             if not _is_in_use(folder):
                 shutil.rmtree(folder, ignore_errors=True)

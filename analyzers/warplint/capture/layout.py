@@ -23,7 +23,7 @@ import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -153,6 +153,27 @@ class RunManifest:
             return cls(**known)
         except TypeError as error:
             raise LayoutError(f"{path} is incomplete: {error}") from None
+
+
+def newest_first(folders: Iterable[Path]) -> list[Path]:
+    """Captures by when they began: the second is in their names, and within one their manifests tell."""
+    by_second: dict[str, list[Path]] = {}
+    for folder in folders:
+        by_second.setdefault(folder.name.partition("-")[0], []).append(folder)
+    ordered: list[Path] = []
+    for second in sorted(by_second, reverse=True):
+        same = by_second[second]
+        ordered += sorted(same, key=_moment, reverse=True) if len(same) > 1 else same
+    return ordered
+
+
+def _moment(folder: Path) -> tuple[float, str]:
+    """When a capture began, and its name where that is not known."""
+    try:
+        started = RunManifest.read(folder).started
+    except LayoutError:
+        started = 0.0
+    return started if isinstance(started, int | float) else 0.0, folder.name
 
 
 def raw_name(rank: int, pid: int) -> str:

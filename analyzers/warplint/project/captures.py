@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
+from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, newest_first
 
 
 def captures(root: Path) -> list[Path]:
-    """The capture folders under ``root``, newest first: their names begin with the time in UTC."""
+    """The capture folders under ``root``, newest first."""
     try:
         folders = [entry for entry in (root / CAPTURES_DIRECTORY).iterdir() if (entry / MANIFEST).is_file()]
     except OSError:
         return []
-    return sorted(folders, key=lambda folder: folder.name, reverse=True)
+    return newest_first(folders)
