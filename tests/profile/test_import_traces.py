@@ -102,3 +102,53 @@ def test_several_files_are_ranks_of_which_the_lowest_is_shown(
     out = capsys.readouterr().out
     assert json.loads(out[out.index("\n{") :])["totals"]["kernels"] == count(TRACES / names[1]).kernels
     assert "also named and not shown: sampled_rank-1.json.gz (rank 1)" in " ".join(out.split())
+
+
+def test_a_file_that_is_named_twice_is_taken_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown, other = (TRACES / f"hta/sampled_rank-{rank}.json.gz" for rank in (0, 1))
+    link = tmp_path / "link.json.gz"
+    link.symlink_to(shown)
+    assert main(["import", str(shown), str(link)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "sampled_rank-0.json.gz was named 2 times and is taken once" in out
+    assert "not shown" not in out
+    assert main(["import", str(other), str(shown), str(link), str(other), str(other)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "sampled_rank-0.json.gz was named 2 times" in out
+    assert "sampled_rank-1.json.gz was named 3 times" in out
+    assert "not shown: sampled_rank-1.json.gz (rank 1)" in out
+
+
+def test_copies_of_a_place_that_is_no_line_are_shown_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events: list[dict[str, object]] = [
+        {
+            "ph": "X",
+            "cat": "user_annotation",
+            "name": "ProfilerStep#1",
+            "pid": 1,
+            "tid": 1,
+            "ts": 0,
+            "dur": 999,
+        }
+    ]
+    for number in range(1, 6):
+        at = 100 * number
+        launch = {"name": "cudaMemcpyAsync", "args": {"correlation": number}}
+        copy = {"name": "Memcpy DtoH (Device -> Pageable)", "args": {"correlation": number, "bytes": 4}}
+        events += [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::item", "pid": 1, "tid": 1, "ts": at, "dur": 50},
+            {"ph": "X", "cat": "cuda_runtime", "pid": 1, "tid": 1, "ts": at + 5, "dur": 5, **launch},
+            {"ph": "X", "cat": "gpu_memcpy", "pid": 0, "tid": 7, "ts": at + 20, "dur": 2, **copy},
+        ]
+    Path(tmp_path, "trace.json").write_text(json.dumps({"traceEvents": events}))
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", "trace.json"]) == 0
+    capsys.readouterr()
+    assert main(["show", "--copies"]) == 0
+    reads = capsys.readouterr().out.splitlines()[1].split("  ")
+    assert [cell.strip() for cell in reads if cell][-1] == "aten::item"

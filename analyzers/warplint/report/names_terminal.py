@@ -69,7 +69,8 @@ def _layer_share(layer: LayerCost, profile: Profile) -> str:
 
 
 def _place(file: str, line: int) -> str:
-    return f"{file}:{line}" if file else ""
+    # An imported trace may name no line, but an operator or an annotation.
+    return f"{file}:{line}" if line else file
 
 
 def _us(us: float) -> str:

@@ -41,13 +41,30 @@ CATEGORIES_NAMED = 5
 
 
 def by_rank(paths: Sequence[Path]) -> list[RankFile]:
-    """By rank, where they say it. Looks into each, so that a wrong one is refused before any is read.
+    """By rank, where they say it, each file once. Looks into each, so that a wrong one is refused before any
+    is read.
 
     Raises TraceError, with the path in its message.
     """
+    named = _each_once(paths)
     # Of one file nothing is compared; it may be a pipe, which can be read once.
-    found = [RankFile(path, _rank_of(path) if len(paths) > 1 else None) for path in paths]
+    several = len(named) > 1
+    found = [RankFile(path, _rank_of(path) if several else None, times) for path, times in named]
     return sorted(found, key=lambda file: (file.rank is None, file.rank))
+
+
+def _each_once(paths: Sequence[Path]) -> list[tuple[Path, int]]:
+    """The files, whatever they are called, each by its first name and with how often it was named."""
+    found: dict[object, tuple[Path, int]] = {}
+    for path in paths:
+        try:
+            status = path.stat()
+            file: object = (status.st_dev, status.st_ino)
+        except OSError:
+            file = path
+        first, times = found.get(file, (path, 0))
+        found[file] = first, times + 1
+    return list(found.values())
 
 
 def import_traces(files: Sequence[RankFile], root: Path) -> Profile:

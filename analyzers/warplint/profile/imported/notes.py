@@ -41,6 +41,8 @@ class RankFile:
 
     path: Path
     rank: int | None
+    named: int = 1
+    """How often it was named."""
 
 
 def reading(path: Path, trace: Trace) -> list[str]:
@@ -85,10 +87,15 @@ def mended(done: Mended) -> list[str]:
 
 
 def other_files(shown: RankFile, others: Sequence[RankFile]) -> list[str]:
-    if not others:
-        return []
-    names = ", ".join(map(_named, others))
-    return [f"costs are those of {_named(shown)}; also named and not shown: {names}"]
+    said = [
+        f"{file.path.name} was named {file.named} times and is taken once"
+        for file in (shown, *others)
+        if file.named > 1
+    ]
+    if others:
+        names = ", ".join(map(_named, others))
+        said.append(f"costs are those of {_named(shown)}; also named and not shown: {names}")
+    return said
 
 
 def _named(file: RankFile) -> str:
