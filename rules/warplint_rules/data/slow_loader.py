@@ -11,6 +11,7 @@ from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule,
 from warplint_rules._calls import argument, has_unpacking, keyword, with_keyword
 from warplint_rules._loaders import CALLS, POSITIONS
 from warplint_rules._loops import loops_around
+from warplint_rules.data._left_behind import is_left_behind
 from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
 from warplint_rules.data._source import Source, source_of
 
@@ -45,8 +46,8 @@ class SlowDataLoader(Rule):
     - on loaders for evaluation, tests, prediction and demonstrations: they run seldom and briefly;
     - on data that is in memory already or made up (`TensorDataset`, lists, random data): workers cost more
       there;
-    - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them, and for
-      settings given as variables;
+    - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them or are
+      parameters of the function that it hands to another loader only, and for settings given as variables;
     - on loaders of graphs without workers, as their graphs mostly are in memory;
     - about persistence, where the loader is made anew for every pass or `persistent_workers` is written out;
     - when neither the names around the loader, nor `shuffle` or a sampler, nor a data set that reads files
@@ -266,9 +267,55 @@ pictures = CIFAR10("data", transform=ToTensor())
 batches = DataLoader(pictures, 128, True, None, None, 4, None, True, persistent_workers=True)
 """,
         ),
+        Example(
+            "A setting that the function takes reaches only one of its two loaders.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def batches(data, workers, grouped, pin_memory=False, **more):
+    if grouped:
+        return grouping(«DataLoader(data, num_workers=workers, **more)»)
+    return DataLoader(data, num_workers=workers, pin_memory=pin_memory, **more)
+""",
+            """\
+from torch.utils.data import DataLoader
+
+
+def batches(data, workers, grouped, pin_memory=False, **more):
+    if grouped:
+        return grouping(DataLoader(data, num_workers=workers, **more, pin_memory=pin_memory))
+    return DataLoader(data, num_workers=workers, pin_memory=pin_memory, **more)
+""",
+        ),
     )
 
     quiet = (
+        Example(
+            "Settings that reach a loader by another way, and those of a loader for validation.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def batches(data, workers, grouped, pin_memory=False, **more):
+    more["pin_memory"] = pin_memory
+    if grouped:
+        return grouping(DataLoader(data, num_workers=workers, **more))
+    return DataLoader(data, num_workers=workers, **more)
+
+
+def copies(data, workers, pin_memory=False, **more):
+    if pin_memory:
+        return Copier(DataLoader(data, num_workers=workers, **more))
+    return DataLoader(data, num_workers=workers, pin_memory=pin_memory, **more)
+
+
+def both(train_data, val_data, pin_memory, **more):
+    train_loader = DataLoader(train_data, num_workers=8, pin_memory=pin_memory, **more)
+    val_loader = DataLoader(val_data, num_workers=8, **more)
+    return train_loader, val_loader
+""",
+        ),
         Example(
             "Workers that end with the epoch, as somebody wants them to.",
             """\
@@ -455,7 +502,7 @@ def train_one_epoch(model, data, optimizer):
         if not missing:
             return None
         copies = _copies(node, facts) if Lack.PINNED in missing else []
-        settings = [f"{lack.value}={_setting(lack, node)}" for lack in missing]
+        settings = [f"{lack.value}={_setting(lack, node, facts)}" for lack in missing]
         return Verdict(
             node,
             _message(missing, settings),
@@ -470,7 +517,7 @@ def train_one_epoch(model, data, optimizer):
 
         assert isinstance(node, cst.Call) and isinstance(site, ast.Call), "a site is a call"
         for lack in _missing(site, facts):
-            node = _with_argument(node, lack.value, cst.parse_expression(_setting(lack, site)))
+            node = _with_argument(node, lack.value, cst.parse_expression(_setting(lack, site, facts)))
         return Rewrite(node)
 
 
@@ -500,9 +547,13 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
     if facts.qualified(loader.func) in GRAPHS and not _is_worth_workers(loader):
         return []
     source = source_of(dataset, facts)
-    if source is Source.MEMORY or not _trains(loader, dataset, source, facts):
+    if source is Source.MEMORY:
         return []
-    missing = [lack for lack in Lack if not _may_be_on(loader, lack.value)]
+    missing = [lack for lack in Lack if not _may_be_on(loader, lack.value, facts)]
+    if not _trains(loader, dataset, source, facts):
+        # Whatever it is for, the caller chooses a setting that does not arrive.
+        is_other = purpose_of(loader, dataset, facts) is Purpose.OTHER
+        missing = [] if is_other else [lack for lack in missing if is_left_behind(loader, lack.value, facts)]
     # Written out, the default is a choice: workers that go on hold their memory, and an old data set.
     is_chosen = _argument(loader, Lack.PERSISTENT.value) is not None
     if Lack.PERSISTENT in missing and (is_chosen or _is_made_anew(loader, facts)):
@@ -510,9 +561,13 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
     return missing
 
 
-def _may_be_on(loader: ast.Call, name: str) -> bool:
+def _may_be_on(loader: ast.Call, name: str, facts: Facts) -> bool:
     """Whether a setting is on, or not given in the open where ``**more`` may hold it."""
-    return _is_on(loader, name) or (has_unpacking(loader) and _argument(loader, name) is None)
+    if _is_on(loader, name):
+        return True
+    return (
+        has_unpacking(loader) and _argument(loader, name) is None and not is_left_behind(loader, name, facts)
+    )
 
 
 def _is_worth_workers(loader: ast.Call) -> bool:
@@ -520,8 +575,10 @@ def _is_worth_workers(loader: ast.Call) -> bool:
     return _is_on(loader, "num_workers") and len(loader.args) <= len(GRAPH_POSITIONS)
 
 
-def _setting(lack: Lack, loader: ast.Call) -> str:
+def _setting(lack: Lack, loader: ast.Call, facts: Facts) -> str:
     """What the fix sets: workers that outlive the epoch are an error where there are none."""
+    if is_left_behind(loader, lack.value, facts):
+        return lack.value
     if lack is Lack.WORKERS:
         return str(WORKERS)
     workers = _argument(loader, "num_workers")
