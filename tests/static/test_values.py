@@ -490,6 +490,33 @@ def norms(self):
 """,
         "tensor likely",
     ),
+    "an input of an autograd function": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bound):
+        return «x»
+""",
+        "tensor likely",
+    ),
+    "what else an autograd function takes": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bound):
+        return «bound»
+""",
+        "unknown",
+    ),
+    "what comes back into an autograd function": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, dy):
+        return «dy»
+""",
+        "tensor likely",
+    ),
     "gradients of anything": (
         """
 class Clip(nn.Module):

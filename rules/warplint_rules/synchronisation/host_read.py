@@ -74,6 +74,25 @@ class HostReadInHotLoop(Rule):
 
     fires = (
         Example(
+            "In an autograd function: models run it in each step, forward and backward.",
+            """\
+import torch
+
+
+class Clamped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bound):
+        if «x.abs().max().item()» < bound:
+            return x
+        return x.clamp(-bound, bound)
+
+    @staticmethod
+    def backward(ctx, grad):
+        share = «float(grad.norm())»
+        return grad * share, None
+""",
+        ),
+        Example(
             "The loss is printed on every step.",
             """\
 import torch

@@ -53,6 +53,7 @@ _KINDS = {
     "optimizer": Kind.OPTIMIZER,
     "loader": Kind.LOADER,
 }
+_AUTOGRAD = "autograd function"
 _MODELS = frozenset({MODULE, "loss"})
 """Roles of classes that are handed tensors."""
 _MAX_CALLERS = 6
@@ -463,10 +464,13 @@ class Knowledge(Asking):
         """The names a function starts with."""
         node, owner = function.node, function.class_
         known = self.evidence_in(node)
-        is_model = owner is not None and self.class_role(owner) in _MODELS
-        is_input = is_model and self.role(function) is Role.FORWARD
+        class_role = self.class_role(owner) if owner is not None else None
+        is_model = class_role in _MODELS and self.role(function) is Role.FORWARD
         env: Env = {}
         for argument, default in with_defaults(node.args):
+            is_input = is_model or (
+                class_role == _AUTOGRAD and parameters.enters_autograd(function.name, argument.arg)
+            )
             value = parameters.value_of(argument, default, given.get(argument.arg), known, is_input)
             env[argument.arg] = Binding(parameters.on_entry(value, argument.arg, likely), ())
         if owner is not None and node.args.args and not has_decorator(node, "staticmethod"):

@@ -37,6 +37,14 @@ def value_of(
     return _by_name(name)
 
 
+def enters_autograd(method: str, name: str) -> bool:
+    """Whether a parameter of an autograd function is a tensor: gradients are, and inputs of telling names.
+
+    What else ``forward`` takes are mostly numbers and flags.
+    """
+    return (method == "backward" and name != "ctx") or naming.TENSOR_PARAMETER.fullmatch(name) is not None
+
+
 def on_entry(value: Value, name: str, likely: bool) -> Value:
     """A parameter's value inside the function: ``likely`` says that unpinned ones are on the accelerator."""
     unplaced = value.place is Place.UNKNOWN and likely
