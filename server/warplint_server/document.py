@@ -41,7 +41,7 @@ class Results:
     """What the engine said of one text. No two of a session have the same ``number``.
 
     ``joined`` are its findings with what was measured of them, and those that measuring alone made; empty
-    where nothing was measured of the text. ``took_s`` is how much processor time that took, starting from
+    without a capture. ``took_s`` is how much processor time that took, starting from
     earlier results; 0 for a document's first.
     """
 

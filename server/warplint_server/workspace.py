@@ -74,9 +74,9 @@ class Project:
         return Measured() if profile is None else Measured(profile, self.engine.costs(source, profile))
 
     def joined(self, checked: Checked, measured: Measured) -> tuple[Joined, ...]:
-        """The findings with what was measured of them; empty where nothing was measured of the text."""
+        """The findings with what was measured of them; empty without a capture."""
         captured = self._captured
-        if not measured.costs or captured is None or captured.profile is not measured.profile:
+        if captured is None or captured.profile is not measured.profile:
             return ()
         from warplint.advice.measured import join
 

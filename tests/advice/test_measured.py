@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from measuring import measured, outcomes, profile_of
 
+from warplint.advice.measured import NOT_REACHED
 from warplint.profile.join import join as join_capture
-from warplint.profile.model import IdleCause, KernelCost, LineCost, Profile
+from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCost, Profile
+from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Outcome, Severity, lost_together
 
 LOOP = """\
@@ -29,9 +31,9 @@ PAGEABLE = "Memcpy HtoD (Pageable -> Device)"
 DATA = Path(__file__).parent.parent / "profile" / "data"
 
 
-def line_cost(line: int, **figures: object) -> LineCost:
+def line_cost(line: int, file: str = "train.py", **figures: object) -> LineCost:
     """A line on which the host was for a millisecond."""
-    return LineCost("train.py", line, cpu_us=1_000, **figures)  # type: ignore[arg-type]
+    return LineCost(file, line, cpu_us=1_000, **figures)  # type: ignore[arg-type]
 
 
 def the(found: list[Finding], code: str) -> Finding:
@@ -97,9 +99,66 @@ def test_costs_follow_the_line_and_a_changed_line_confirms_nothing(tmp_path: Pat
     assert outcomes(measured(tmp_path, edited, profile)) == {"WL201": Outcome.UNJUDGED}
 
 
-def test_a_file_without_costs_is_left_alone(tmp_path: Path) -> None:
-    profile = profile_of(LOOP, [line_cost(READ_LINE, waits=80)], file="other.py")
-    assert outcomes(measured(tmp_path, LOOP, profile)) == {"WL201": None}
+@pytest.mark.parametrize(
+    ("device", "costs", "reason"),
+    [
+        (
+            "NVIDIA H200",
+            [line_cost(READ_LINE, file="other.py")],
+            "nothing in this file ran in the captured steps",
+        ),
+        ("cpu", [line_cost(READ_LINE, file="other.py")], "the capture is of a CPU"),
+        (
+            "NVIDIA H200",
+            [LineCost("aten::mm", 0, busy_us=1_000)],
+            "the capture does not hold what would tell",
+        ),
+        ("NVIDIA H200", [line_cost(40)], "this was edited since it was measured"),
+    ],
+    ids=["another file", "on a CPU", "no lines followed", "no line of it is left"],
+)
+def test_a_file_of_which_nothing_was_measured_says_so(
+    device: str, costs: list[LineCost], reason: str, tmp_path: Path
+) -> None:
+    profile = profile_of(LOOP, costs, device=device)
+    if costs[0].line == 40:
+        text = SourceText("pass\n" * 40, tmp_path / "train.py")
+        profile.sources["train.py"] = CapturedSource("train.py", text.digest, text.text)
+    (finding,) = measured(tmp_path, LOOP, profile)
+    assert finding.measured is not None and finding.measured.outcome is Outcome.UNJUDGED
+    assert finding.measured.sentence == f"Not judged: {reason}" + (
+        ", which does not show what this costs a GPU." if device == "cpu" else "."
+    )
+    assert finding.severity is Severity.WARNING and finding.message.startswith("`loss.item()` makes")
+
+
+BRANCHES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            steps = torch.arange(x.shape[1])
+        else:
+            steps = torch.arange(x.shape[0])
+        return x + steps.to(x.device)
+"""
+
+
+def test_a_branch_that_did_not_run_is_not_confirmed_by_the_line_that_uses_its_value(tmp_path: Path) -> None:
+    copied = line_cost(11, copies=10, waits=10, exposed_copy_us=100, kernels=[KernelCost(PAGEABLE, 100, 10)])
+    found = measured(tmp_path, BRANCHES, profile_of(BRANCHES, [line_cost(7), line_cost(8), copied]))
+    said = {
+        BRANCHES.count("\n", 0, each.span.start) + 1: each.measured.sentence
+        for each in found
+        if each.measured is not None
+    }
+    assert said == {
+        8: "Costs 10.0 µs of a 10.0 ms step: 1 pageable copy, 1 wait.",
+        10: NOT_REACHED,
+    }
 
 
 def test_a_copy_that_no_rule_knows_of_is_found_by_measuring(tmp_path: Path) -> None:

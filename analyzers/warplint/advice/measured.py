@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from warplint.advice.evidence import EVIDENCE, Evidence, Looked
 from warplint.advice.measured_limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
 from warplint.advice.places import Place, place_of
+from warplint.advice.reached import Reached
 from warplint.advice.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
-from warplint.project.engine import Checked, Engine
+from warplint.project.engine import Checked, Engine, capture_name
 from warplint.report.figures import short_duration
 from warplint.source.records import replace
 from warplint.source.span import Span
@@ -25,6 +27,10 @@ from warplint.static.rules.signature import At, Metric, Signature
 
 ON_CPU = "Not judged: the capture is of a CPU, which does not show what this costs a GPU."
 NOT_RUN = "Not judged: this did not run in the captured steps."
+NOT_REACHED = (
+    "Not judged: this did not run in the captured steps, and they do not tell whether it ran before them."
+)
+NOTHING_RUN = "Not judged: nothing in this file ran in the captured steps."
 EDITED = "Not judged: this was edited since it was measured."
 ELSEWHERE = "Not judged: its value is used in other places too, which may be where it costs."
 UNTOLD = "Not judged: the capture does not hold what would tell."
@@ -59,6 +65,26 @@ class Captured:
         """The files of which any line was measured, as the capture names them."""
         return frozenset(cost.file for cost in self.profile.lines)
 
+    @cached_property
+    def own_layers(self) -> frozenset[str]:
+        """The classes of the layers that ran whose code is the program's own."""
+        return frozenset(
+            layer.class_name for layer in self.profile.layers if not Path(layer.file).is_absolute()
+        )
+
+    def why_nothing(self, file: str) -> str:
+        """Why nothing is said of a file none of whose lines have a cost in its present text."""
+        if not self.profile.totals.on_gpu:
+            return ON_CPU
+        if file in self.files:
+            return EDITED if file in self.profile.sources else UNTOLD
+        return NOTHING_RUN if self.follows_lines else UNTOLD
+
+    @cached_property
+    def follows_lines(self) -> bool:
+        """Whether the capture knows which lines ran; imported traces may not."""
+        return any(cost.line and cost.cpu_us for cost in self.profile.lines)
+
     @property
     def step_us(self) -> float:
         """A step without what the capture took; where there was none, all that was captured."""
@@ -90,23 +116,32 @@ class Captured:
 
 
 def join(
-    engine: Engine, checked: Checked, captured: Captured, costs: Mapping[int, PlacedCost]
+    engine: Engine,
+    checked: Checked,
+    captured: Captured,
+    costs: Mapping[int, PlacedCost],
+    root: Path | None = None,
 ) -> list[Joined]:
     """The findings of a checked text with what a capture says of them, and after them the capture's own.
 
-    ``costs`` are the capture's for this text, by line; without any, nothing of the text was captured, and the
-    findings stay as they are.
+    ``costs`` are the capture's for this text, by line. ``root`` is the folder that the program ran in the
+    project of, where that is not the engine's own.
     """
-    if not costs:
-        return [Joined(finding, finding) for finding in checked.findings]
     joined: list[Joined] = []
     claimed: set[tuple[Metric, int]] = set()
+    reached = Reached(checked.analysis, costs.keys(), captured.own_layers)
+    nothing_ran = (
+        None if costs else captured.why_nothing(capture_name(checked.source.path, root or engine.root))
+    )
     for finding in checked.findings:
         site = checked.analysis.sites.get(finding)
         if site is None or site.rule.proof.metric not in EVIDENCE:
             joined.append(Joined(finding, finding))
             continue
-        place = place_of(finding, site, checked.analysis, costs, captured.profile)
+        if nothing_ran is not None:
+            joined.append(Joined(finding, _unjudged(finding, nothing_ran)))
+            continue
+        place = place_of(finding, site, checked.analysis, costs, captured.profile, reached)
         told = _told(finding, site.rule.proof, place, captured, engine)
         joined.append(Joined(finding, told))
         if told.measured is not None and told.measured.outcome is Outcome.CONFIRMED:
@@ -141,14 +176,14 @@ def _told(
     finding: Finding, signature: Signature, place: Place, captured: Captured, engine: Engine
 ) -> Finding:
     """The finding with a capture's word on it: in the message, where it says something of the finding."""
-    doubt = _doubt(place, captured.profile)
+    doubt = _doubt(place, captured)
     if doubt is not None:
-        return replace(finding, measured=Measured(Outcome.UNJUDGED, doubt))
+        return _unjudged(finding, doubt)
     evidence = captured.evidence(signature, place)
     if not evidence.shows:
         doubt = _doubt_of_absence(place, evidence)
         if doubt is not None:
-            return replace(finding, measured=Measured(Outcome.UNJUDGED, doubt))
+            return _unjudged(finding, doubt)
         said = f"Costs nothing here: it ran in the captured steps, and {evidence.absent}."
         measured = Measured(Outcome.REFUTED, said)
         return _with_message(finding, measured, Severity.HINT)
@@ -161,12 +196,18 @@ def _told(
     return _with_message(finding, measured, severity)
 
 
-def _doubt(place: Place, profile: Profile) -> str | None:
+def _unjudged(finding: Finding, why: str) -> Finding:
+    return replace(finding, measured=Measured(Outcome.UNJUDGED, why))
+
+
+def _doubt(place: Place, captured: Captured) -> str | None:
     """Why a capture says nothing of a place."""
-    if not profile.totals.on_gpu:
+    if not captured.profile.totals.on_gpu:
         return ON_CPU
     if not place.costs:
-        return NOT_RUN
+        return NOT_RUN if captured.follows_lines else UNTOLD
+    if not place.is_reached:
+        return NOT_REACHED
     return EDITED if all(placed.stale for placed in place.costs) else None
 
 

@@ -45,4 +45,4 @@ class Measuring:
 
     def __call__(self, engine: Engine, checked: Checked) -> tuple[Finding, ...]:
         costs = engine.costs(checked.source, self.captured.profile, self.root)
-        return findings(join(engine, checked, self.captured, costs))
+        return findings(join(engine, checked, self.captured, costs, self.root))

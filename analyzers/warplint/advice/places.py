@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import bisect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from warplint.advice.reached import Reached
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.source.statements import statement_heads
@@ -27,15 +28,18 @@ in the data set's own lines."""
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The lines of a text (from 1) where a proof would stand, and the costs there.
+    """The lines of a text (from 1) where a proof would stand, and the costs there; ``own`` is the finding's.
 
     ``is_whole`` says that there is no other place: only then does the absence of a cost refute anything.
     """
 
+    own: int
     lines: tuple[int, ...]
     costs: tuple[PlacedCost, ...]
     evidence: tuple[LineCost, ...]
     is_whole: bool = True
+    is_reached: bool = True
+    """Whether the statement that the finding is of has run, or nothing says that it has not."""
     scope: At = At.LINE
     """RUN or STEP where ``evidence`` is the same for every finding, whatever its place."""
 
@@ -55,8 +59,22 @@ def place_of(
     analysis: Analysis,
     costs: Mapping[int, PlacedCost],
     profile: Profile,
+    reached: Reached,
 ) -> Place:
     """Where the capture would show what the finding says. ``costs`` are those of the text, by line."""
+    place = _looked_for(finding, site, analysis, costs, profile)
+    if site.rule.proof.at is At.LINE or place.own in costs:
+        return place
+    return replace(place, is_reached=reached.may_have_run(site))
+
+
+def _looked_for(
+    finding: Finding,
+    site: Site,
+    analysis: Analysis,
+    costs: Mapping[int, PlacedCost],
+    profile: Profile,
+) -> Place:
     signature = site.rule.proof
     line = analysis.source.position(finding.span.start).line
     own = head(analysis, line)
@@ -76,8 +94,8 @@ def place_of(
         lines = _statement(analysis, site, own)
     placed = tuple(costs[line] for line in lines if line in costs)
     if signature.metric in OF_THE_RUN and signature.at is At.USES:
-        return Place(lines, _where_used(placed, own), tuple(profile.lines), is_whole, At.RUN)
-    return Place(lines, placed, tuple(each.cost for each in placed if not each.stale), is_whole)
+        return Place(own, lines, _where_used(placed, own), tuple(profile.lines), is_whole, scope=At.RUN)
+    return Place(own, lines, placed, tuple(each.cost for each in placed if not each.stale), is_whole)
 
 
 def head(analysis: Analysis, line: int) -> int:
@@ -99,7 +117,7 @@ def _heads(chunk: Chunk) -> dict[int, int]:
 def _of_file(own: int, costs: Mapping[int, PlacedCost], evidence: tuple[LineCost, ...], scope: At) -> Place:
     """A place for what concerns the whole run: it counts where any of the file's code ran unchanged."""
     ran = tuple(placed for placed in costs.values() if not placed.stale)
-    return Place((own,), ran or tuple(costs.values()), evidence, scope=scope)
+    return Place(own, (own,), ran or tuple(costs.values()), evidence, scope=scope)
 
 
 def _where_used(placed: tuple[PlacedCost, ...], own: int) -> tuple[PlacedCost, ...]:

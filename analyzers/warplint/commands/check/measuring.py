@@ -35,7 +35,8 @@ class Measuring:
         if folder is None:
             return checked.findings
         captured = _opened(folder)
-        return findings(join(engine, checked, captured, engine.costs(source, captured.profile, root)))
+        costs = engine.costs(source, captured.profile, root)
+        return findings(join(engine, checked, captured, costs, root))
 
 
 def is_capture(path: Path) -> bool:

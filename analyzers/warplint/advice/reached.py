@@ -1,0 +1,170 @@
+"""Whether a statement ran before the captured steps: what sets a program up is not in them.
+
+Told by the lines that did run in them. What stands before such a line in its block has run; a branch of which
+no line ran may as well have been passed by, and so may a function that nothing is known to call. Layers of
+the program's own that ran have been made, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from functools import cached_property
+
+from warplint.source.statements import BLOCKS
+from warplint.static.analyze import Analysis, Site
+from warplint.static.parsing.blocks import CallSite, FunctionOutline
+from warplint.static.parsing.chunks import Placed
+from warplint.static.parsing.tree import FunctionNode
+
+HOLDS = frozenset({"__name__ == '__main__'", "torch.cuda.is_available()"})
+"""Tests that were true in any program whose work on a GPU was captured."""
+
+PASSES = (ast.Return, ast.Continue, ast.Break)
+"""What ends a branch after which the rest of a block is passed by. After ``raise`` nothing is captured."""
+
+
+class Reached:
+    """One text, its lines (from 1) that ran in the captured steps, and the classes of layers that did."""
+
+    def __init__(self, analysis: Analysis, ran: Collection[int], layers: Collection[str] = ()) -> None:
+        self._index = analysis.index
+        self._chunks = analysis.chunks
+        self._ran = ran
+        self._layers = layers
+
+    def may_have_run(self, site: Site) -> bool:
+        """Whether a finding's statement has run, or stands where nothing says that it has not."""
+        statement = site.facts.statement(site.node)
+        placed = self._chunk(statement)
+        if placed is None:
+            return False
+        return self._has_run(statement, placed, frozenset()) or self._makes_layer(statement)
+
+    def _makes_layer(self, statement: ast.stmt) -> bool:
+        """Whether it is the file's only one to make a layer of a class that ran."""
+        if self._index is None or any(hasattr(statement, block) for block in BLOCKS):
+            return False
+        made = [site for site in self._index.calls if site.name in self._layers and not site.handed_over]
+        names = Counter(site.name for site in made)
+        inside = set(ast.walk(statement))
+        return any(site.node in inside and names[site.name] == 1 for site in made)
+
+    def _has_run(self, statement: ast.stmt, placed: Placed, asked: frozenset[FunctionOutline]) -> bool:
+        above, parents = placed.line - 1, placed.chunk.parents
+        line = statement.lineno + above
+        if line in self._lines:
+            return True
+        node: ast.AST = statement
+        while not isinstance(parent := parents.get(node), ast.Module | None):
+            body = _body_around(node, parent)
+            if body and self._ran_between(line, (body[-1].end_lineno or 0) + above):
+                return True
+            if body and (_is_branch(body, parent) or _may_be_passed_by(node, body)):
+                return False
+            if isinstance(parent, FunctionNode):
+                return self._has_called(parent, asked)
+            node = parent
+        # Functions that stand below a statement of the module and ran were defined after it.
+        return any(each > line for each in self._lines) or not self._by_function[None]
+
+    def _ran_between(self, line: int, last: int) -> bool:
+        return any(line < each <= last for each in self._lines)
+
+    def _has_called(self, node: FunctionNode, asked: frozenset[FunctionOutline]) -> bool:
+        """Whether a function of which no later line ran may have been run to its end."""
+        function = self._index.by_node.get(node) if self._index is not None else None
+        if self._index is None or function is None or function in asked or self._by_function[function]:
+            return False
+        if function.class_ is not None and self._ran_in(function.class_.node):
+            return True
+        callers = self._index.callers.get(function, ())
+        return any(self._has_made(caller.site, asked | {function}) for caller in callers)
+
+    def _has_made(self, site: CallSite, asked: frozenset[FunctionOutline]) -> bool:
+        placed = self._chunk(site.node)
+        return placed is not None and self._has_run(_statement(site.node, placed), placed, asked)
+
+    def _ran_in(self, node: ast.ClassDef) -> bool:
+        placed = self._chunk(node)
+        if placed is None:
+            return False
+        above = placed.line - 1
+        return self._ran_between(node.lineno + above, (node.end_lineno or 0) + above)
+
+    @cached_property
+    def _by_function(self) -> defaultdict[FunctionOutline | None, set[int]]:
+        """The lines that ran by the innermost function around them, None at module level.
+
+        The only call of a function that ran has run too: the program is in it, and has not come back yet.
+        """
+        found: defaultdict[FunctionOutline | None, set[int]] = defaultdict(set)
+        for line in self._ran:
+            found[self._function_at(line)].add(line)
+        waiting = [function for function in found if function is not None]
+        while waiting and self._index is not None:
+            callers = self._index.callers.get(waiting.pop(), ())
+            if len(callers) != 1:
+                continue
+            (caller,) = callers
+            placed = self._chunk(caller.site.node)
+            if placed is None:
+                continue
+            if caller.function is not None and not found[caller.function]:
+                waiting.append(caller.function)
+            found[caller.function].add(caller.site.node.lineno + placed.line - 1)
+        return found
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        return frozenset().union(*self._by_function.values())
+
+    def _function_at(self, line: int) -> FunctionOutline | None:
+        around = [(last - first, each) for first, last, each in self._functions if first <= line <= last]
+        return min(around, key=lambda pair: pair[0])[1] if around else None
+
+    @cached_property
+    def _functions(self) -> list[tuple[int, int, FunctionOutline]]:
+        """Each function with its first and last line."""
+        return [
+            (
+                function.node.lineno + placed.line - 1,
+                (function.node.end_lineno or 0) + placed.line - 1,
+                function,
+            )
+            for placed in self._readable
+            for function in placed.chunk.outline.functions
+        ]
+
+    @cached_property
+    def _readable(self) -> list[Placed]:
+        return [placed for placed in self._chunks if placed.chunk.fault is None]
+
+    def _chunk(self, node: ast.AST) -> Placed | None:
+        return next((placed for placed in self._readable if node in placed.chunk.parents), None)
+
+
+def _body_around(node: ast.AST, parent: ast.AST) -> list[ast.stmt]:
+    """The statements among which one stands; none for clauses, which are no statements."""
+    bodies: list[list[ast.stmt]] = [getattr(parent, block, []) for block in BLOCKS]
+    return next((body for body in bodies if node in body and isinstance(node, ast.stmt)), [])
+
+
+def _is_branch(body: list[ast.stmt], parent: ast.AST) -> bool:
+    """Whether statements run only now and then of those times that what is around them does."""
+    if isinstance(parent, ast.If):
+        return body is not parent.body or ast.unparse(parent.test) not in HOLDS
+    return isinstance(parent, ast.ExceptHandler | ast.match_case)
+
+
+def _may_be_passed_by(node: ast.AST, body: list[ast.stmt]) -> bool:
+    """Whether a branch before a statement leaves the block."""
+    before = body[: body.index(node)] if isinstance(node, ast.stmt) else []
+    return any(isinstance(each, ast.If) and isinstance(each.body[-1], PASSES) for each in before)
+
+
+def _statement(node: ast.AST, placed: Placed) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = placed.chunk.parents[node]
+    return node
