@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from warplint.profile.names.signature import LONGEST, dtype, signature
@@ -117,3 +119,15 @@ def test_a_kernel_is_called_by_what_it_does(name: str, short: str, kind: str) ->
 def test_any_text_has_a_signature(name: str) -> None:
     assert len(signature(name)) <= LONGEST
     assert isinstance(dtype(name), str)
+
+
+def test_long_names_take_time_in_proportion() -> None:
+    def seconds(arguments: int) -> float:
+        name = "void " + "functor<" * arguments + "float" + ">" * arguments
+        begin = time.process_time()
+        signature(name), dtype(name)
+        return time.process_time() - begin
+
+    seconds(100)
+    # Eight times the length; 64 times the time where every bracket looks at all the rest.
+    assert seconds(40_000) < 24 * seconds(5_000)

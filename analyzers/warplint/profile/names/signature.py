@@ -23,8 +23,12 @@ _VARIANT = re.compile(r"_([A-Za-z]{0,3}\d+x\d+|tilesize\d|[nt][nt]_|stages_\d|al
 """Where the name of a library's kernel stops to say what it computes, and says how."""
 _NUMBERED = re.compile(r"_\d+$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_CALLED = ("::operator()", "::{lambda")
-"""After a functor: what of it is called, which its name says already."""
+_STRUCTURE = re.compile(r"[()<> ]")
+"""What a name is split at. Names of some kilobytes are common, and most of them is none of these."""
+_BETWEEN = re.compile(r"[<({>)},]")
+_ENDS = re.compile(r"(?![: ])|::operator\(\)|::\{lambda")
+"""What stands behind the last template arguments: nothing more of the name, or of a functor its call, which
+its name says already."""
 _INTEGER = re.compile(r"\d+")
 _MANGLED = re.compile(r"_ZN?K?")
 _LENGTH = re.compile(r"(\d+)")
@@ -166,7 +170,8 @@ def _split(name: str) -> tuple[str, str]:
     out."""
     name = name.replace("(anonymous namespace)::", "")
     templates = parentheses = start = begin = 0
-    for index, character in enumerate(name):
+    for found in _STRUCTURE.finditer(name):
+        character, index = found[0], found.start()
         if character in "()":
             if not templates and not parentheses:
                 return name[begin:index].lstrip(": "), ""
@@ -174,15 +179,14 @@ def _split(name: str) -> tuple[str, str]:
             parentheses += 1 if character == "(" else -1
         elif parentheses:
             continue
-        elif character == " " and not templates:
-            begin = index + 1
+        elif character == " ":
+            begin = begin if templates else index + 1
         elif character == "<":
             start = start if templates else index
             templates += 1
-        elif character == ">":
+        else:
             templates -= 1
-            following = name[index + 1 :]
-            if not templates and (following.startswith(_CALLED) or not following.startswith((":", " "))):
+            if not templates and _ENDS.match(name, index + 1):
                 return name[begin:start].lstrip(": "), name[start + 1 : index].strip()
     return name[begin:].lstrip(": "), ""
 
@@ -190,14 +194,15 @@ def _split(name: str) -> tuple[str, str]:
 def _arguments(text: str) -> Iterator[str]:
     """Template arguments, split at the commas between them."""
     depth, start = 0, 0
-    for index, character in enumerate(text):
+    for found in _BETWEEN.finditer(text):
+        character = found[0]
         if character in "<({":
             depth += 1
-        elif character in ">)}":
+        elif character != ",":
             depth -= 1
-        elif character == "," and depth == 0:
-            yield text[start:index].strip()
-            start = index + 1
+        elif depth == 0:
+            yield text[start : found.start()].strip()
+            start = found.end()
     if text[start:].strip():
         yield text[start:].strip()
 
