@@ -13,16 +13,16 @@ from programs import make_project, run
 
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.recorder import Recorder
-from warplint.capture.steps.lead_in import LeadIn, usual_step_ns
+from warplint.capture.steps.lead_in import LeadIn, Usual
 from warplint.capture.summary import summarize
 from warplint.profile.store import open_profile
 
 MS = 1_000_000
 
 
-def lead_in_of(usual_ms: float, *steps_ms: float) -> LeadIn:
+def lead_in_of(usual: Usual | None, *steps_ms: float) -> LeadIn:
     """Of a window that opened at 1 s."""
-    lead_in, now_ns = LeadIn(1000 * MS, usual_ms * MS), 1000 * MS
+    lead_in, now_ns = LeadIn(1000 * MS, usual), 1000 * MS
     for step_ms in steps_ms:
         now_ns += round(step_ms * MS)
         lead_in.step_ended(now_ns)
@@ -35,36 +35,55 @@ def lead_in_of(usual_ms: float, *steps_ms: float) -> LeadIn:
         # The first is never whole. What counts begins where the last that is left out ends.
         ((3, 20, 20), 1, 0),
         ((20, 20, 20), 1, 0),
-        ((3, 4, 5, 16, 17, 4), 3, 3 + 4),
-        ((3, 14.9, 15.1), 2, 3),
-        # One that was long for another reason is no end of it, two in a row are.
-        ((3, 4, 50, 5, 20, 20), 4, 3 + 4 + 50),
-        ((3, 20, 20, 4, 20), 1, 0),
+        ((3, 4, 5, 20, 20), 3, 3 + 4),
+        ((3, 4, 5, 16, 18, 4), 4, 3 + 4 + 5),
+        ((3, 14.9, 20), 2, 3),
+        ((3, 15.1, 20), 1, 0),
+        # A long one takes back what those beside it gained.
+        ((3, 4, 36, 20), 2, 3),
+        ((3, 36, 4, 20), 1, 0),
+        # After two of usual length in a row all count.
+        ((3, 20, 20, 4, 4), 1, 0),
         # Ten short steps are what steps are now.
         ((3, *[5] * 10), 9, 3 + 7 * 5),
     ],
 )
-def test_short_steps_do_not_count_until_steps_are_as_usual(
+def test_steps_that_get_ahead_of_the_pace_do_not_count(
     steps_ms: tuple[float, ...], left_out: int, counts_ms: float
 ) -> None:
-    lead_in = lead_in_of(20, *steps_ms)
+    lead_in = lead_in_of(Usual(20 * MS, 0), *steps_ms)
     assert (lead_in.steps, lead_in.counted) == (left_out, len(steps_ms) - left_out)
     assert 0 <= lead_in.counts_ns - (1000 + counts_ms) * MS <= 1
 
 
-def test_where_the_usual_step_is_not_known_none_is_short() -> None:
-    assert lead_in_of(0, 3, 1, 1).steps == 1
-    assert usual_step_ns([0, 9, 10, 11, 12]) == 0
-    assert usual_step_ns([0, 9, 10, 11, 12, 13]) == 1
+def test_where_the_usual_pace_is_not_known_none_is_short() -> None:
+    assert lead_in_of(None, 3, 1, 1).steps == 1
+    assert Usual.of([0, 9, 10, 11, 12]) is None
+    assert Usual.of([0, 1, 2, 3, 4, 5]) == Usual(pace_ns=1, ahead_ns=0)
 
 
-@pytest.mark.parametrize("steps_ms", [(10, 30), (30, 10), (10, 30, 30), (10, 10, 30)])
+@pytest.mark.parametrize("steps_ms", [(10, 30), (30, 10), (10, 30, 30), (10, 10, 30), (1, 1, 1, 77)])
 def test_steps_of_several_lengths_are_all_usual(steps_ms: tuple[int, ...]) -> None:
-    ends = list(accumulate(islice(cycle(steps_ms), 24), initial=0))
-    usual_ms = usual_step_ns(ends)
-    assert lead_in_of(usual_ms, 3, *islice(cycle(steps_ms), 12)).steps == 1
-    # What something was ready for is shorter than even the short ones.
-    assert lead_in_of(usual_ms, 3, 4, 4, 10, 30).steps == 3
+    usual = usual_of(steps_ms)
+    assert lead_in_of(usual, 3, *islice(cycle(steps_ms), 12)).steps == 1
+
+
+def test_of_batches_that_come_in_pairs_those_that_were_ready_do_not_count() -> None:
+    """Two workers begin and end together: a step waits 58 ms for both, the next finds its batch there."""
+    usual = usual_of((60, 2))
+    assert usual == Usual(pace_ns=31 * MS, ahead_ns=29 * MS)
+    # Four were ready when the window had opened. The last of them is as short as every other step is.
+    lead_in = lead_in_of(usual, 2, 2, 2, 2, 60, 2, 60, 2)
+    assert lead_in.steps == 3
+    # One step that is very long, such as one that saves, does not change the pace.
+    assert usual_of((60, 2), 5000) == usual
+
+
+def usual_of(steps_ms: tuple[int, ...], last_ms: int = 0) -> Usual:
+    ends_ms = accumulate([*islice(cycle(steps_ms), 24), *([last_ms] if last_ms else [])], initial=0)
+    usual = Usual.of([end_ms * MS for end_ms in ends_ms])
+    assert usual is not None
+    return usual
 
 
 def written(folder: Path, before_ms: float, *steps_ms: float) -> Path:
@@ -73,7 +92,7 @@ def written(folder: Path, before_ms: float, *steps_ms: float) -> Path:
     recorder = Recorder(folder / raw_name(0, 1), lambda: None)
     ends = list(accumulate([before_ms] * 6, initial=1000))
     opened_ms = ends[-1] + 20
-    lead_in = LeadIn(round(opened_ms * MS), usual_step_ns([round(end * MS) for end in ends]))
+    lead_in = LeadIn(round(opened_ms * MS), Usual.of([round(end * MS) for end in ends]))
     for step_ms in steps_ms:
         ends.append((ends[-1] if len(ends) > 7 else opened_ms) + step_ms)
         lead_in.step_ended(round(ends[-1] * MS))
@@ -102,7 +121,7 @@ def test_short_steps_are_said_to_be_short_and_cost_nothing(tmp_path: Path) -> No
     folder = written(tmp_path / "capture", 30, 10, *[4] * 4, *[33] * 10)
     captured, price = summarize(folder).sentences
     # No loader was seen that could have had data ready.
-    assert captured.endswith("4 shorter ones do not count: less than three quarters of a usual step)")
+    assert captured.endswith("4 shorter ones do not count: the program was ahead of its usual pace)")
     assert captured.startswith("captured steps 13 to 22 ")
     assert "inside 0.03 s extra" in price
     assert "median step before 30.0 ms, inside 33.0 ms" in price

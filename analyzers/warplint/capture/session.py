@@ -29,7 +29,7 @@ from warplint.capture.recorder import INFO, WARNING, Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.starting import starting_doubts
 from warplint.capture.steps.clock import ModuleClock, OptimizerClock, StepKind, StepTimes
-from warplint.capture.steps.lead_in import usual_step_ns
+from warplint.capture.steps.lead_in import Usual
 from warplint.capture.steps.regimes import LEVEL_STEPS, RegimeWatch, median_step_ns
 from warplint.capture.steps.settle import UNUSED_OPTIMIZER_CALLS, reason_to_open
 from warplint.capture.window import Surroundings, Window, native_method
@@ -224,9 +224,9 @@ class Session:
         self._write_steps()
         self._progress.capturing(self._steps_wanted)
         window = self._window = Window(self._windows, self._steps_wanted, self._around, self._close_asked)
-        usual_ns = usual_step_ns(self._times.recent)
+        usual = Usual.of(self._times.recent)
         # The window's timeline needs a tool id too.
-        out_of_sight(lambda: window.open(self._times.count, self._kind, reason, usual_ns), leaving=1)
+        out_of_sight(lambda: window.open(self._times.count, self._kind, reason, usual), leaving=1)
         window.follow_layers(self._module_clock.tool)
         self._graphs.window_opened()
         before_ns = median_step_ns(self._times.recent, LEVEL_STEPS)

@@ -138,7 +138,7 @@ def _shorter(process: ProcessSummary, steps: int) -> str:
     does = "shorter one does not count" if steps == 1 else "shorter ones do not count"
     if process.loaders:
         return f"{does}: loaders had data ready that was loaded while it opened"
-    return f"{does}: less than three quarters of a usual step"
+    return f"{does}: the program was ahead of its usual pace"
 
 
 def _price(process: ProcessSummary, opened: dict[str, Any], closed: dict[str, Any]) -> str:

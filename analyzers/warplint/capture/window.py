@@ -28,7 +28,7 @@ from warplint.capture.process import Rank, describe
 from warplint.capture.recorder import INFO, WARNING, Recorder
 from warplint.capture.settings import Settings
 from warplint.capture.steps.clock import StepKind, module_call
-from warplint.capture.steps.lead_in import LeadIn
+from warplint.capture.steps.lead_in import LeadIn, Usual
 
 SETTLE_S = 60.0
 """How long to wait for the GPU to finish what was launched in the window."""
@@ -73,11 +73,11 @@ class Window:
         self._asked = False
         traced = native_method() is Method.SETTRACE
         self._hot = HotLines(fast_ns=FAST_TRACED_NS if traced else FAST_NS, met=self._buffers.codes)
-        self._lead_in = LeadIn(0, 0.0)
+        self._lead_in = LeadIn(0, None)
         self._steps = steps
 
-    def open(self, step: int, kind: StepKind, reason: str, usual_ns: float) -> None:
-        """``usual_ns`` is what a usual step takes at least; 0 where that is not known."""
+    def open(self, step: int, kind: StepKind, reason: str, usual: Usual | None) -> None:
+        """``usual``: what steps took before; None where that is not known."""
         started_ns = perf_counter_ns()
         self._thread, self._native_thread = threading.get_ident(), threading.get_native_id()
         recorder = self._around.recorder
@@ -101,7 +101,7 @@ class Window:
             },
         )
         self._opened_ns = opened_ns
-        self._lead_in = LeadIn(opened_ns, usual_ns)
+        self._lead_in = LeadIn(opened_ns, usual)
         self._deadline_ns = opened_ns + int(self._around.settings.seconds * 1e9)
         self._background.start()
 
