@@ -14,6 +14,8 @@ from collections.abc import Iterator
 MORE = "…"
 LONGEST = 96
 """Characters of a signature."""
+LONGEST_READ = 4096
+"""Characters of a name that are looked at. Those of CUTLASS's kernels have a thousand or two."""
 MOST_ARGUMENTS = 3
 """Template arguments that are shown."""
 MOST_DEPTH = 8
@@ -93,6 +95,7 @@ def signature(name: str) -> str:
     """The short form of a kernel's, a copy's or a fill's name as Kineto writes it."""
     if name.startswith(("Memcpy", "Memset")):
         return name
+    name = name[:LONGEST_READ]
     if _MANGLED.match(name):
         return _cut("::".join(_mangled_parts(name)) + MORE)
     return _cut(_short(name.removeprefix("void "), 0))
@@ -102,7 +105,7 @@ def signature(name: str) -> str:
 def dtype(name: str) -> str:
     """The type that a kernel works on, where its name shows it; else empty."""
     # What follows the template arguments are parameters: scalars among them have types of their own.
-    called, arguments = _split(name.removeprefix("void "))
+    called, arguments = _split(name[:LONGEST_READ].removeprefix("void "))
     if "tf32" in called:
         return "tf32"
     found = _DTYPE.search(f"{called}<{arguments}")
@@ -188,6 +191,9 @@ def _split(name: str) -> tuple[str, str]:
             templates -= 1
             if not templates and _ENDS.match(name, index + 1):
                 return name[begin:start].lstrip(": "), name[start + 1 : index].strip()
+    if templates > 0:
+        # It was cut off.
+        return name[begin:start].lstrip(": "), name[start + 1 :].strip()
     return name[begin:].lstrip(": "), ""
 
 
