@@ -9,8 +9,11 @@ from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Outcome
+from wording import faults
 
 H200 = "NVIDIA H200"
+LONGEST = 160
+"""Of what is said of a cost, or of why there is none."""
 
 
 def profile_of(source: str, costs: list[LineCost], file: str = "train.py", device: str = H200) -> Profile:
@@ -26,12 +29,19 @@ def profile_of(source: str, costs: list[LineCost], file: str = "train.py", devic
 
 
 def measured(root: Path, source: str, profile: Profile, file: str = "train.py") -> list[Finding]:
-    """What is reported of a text once it is joined with a capture, dearest first."""
+    """What is reported of a text once it is joined with a capture, dearest first.
+
+    What is said of it is held to docs/language.md.
+    """
     (root / "pyproject.toml").touch()
     engine = Engine.for_path(root)
     text = SourceText(source, root / file)
     checked = engine.check(text)
-    return list(findings(join(engine, checked, Captured(profile), engine.costs(text, profile))))
+    found = list(findings(join(engine, checked, Captured(profile), engine.costs(text, profile))))
+    for each in found:
+        if each.measured is not None:
+            assert list(faults(each.measured.sentence, LONGEST, most=1)) == [], each.measured.sentence
+    return found
 
 
 def outcomes(found: list[Finding]) -> dict[str, Outcome | None]:

@@ -9,10 +9,14 @@ from warplint.advice.score import Score, score
 from warplint.project.config import Config
 from warplint.project.engine import Checked, Engine
 from warplint.source.text import SourceText
+from wording import faults
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "score.md").read_text(encoding="utf-8")
 (DOCUMENTED_PROGRAM,) = re.findall(r"```python\n(.*?)```", DOCUMENTED, re.DOTALL)
 ROW = re.compile(r"^ *\| *([^|]+?) *\| *([^|]*?) *\|(?: *([^|]*?) *\|)?(?: *([^|]*?) *\|)?$", re.MULTILINE)
+
+LONGEST = 120
+"""Of a row of a score, and of its summary."""
 
 ENGINE = Engine(Path("/"), Config(Path("/")))
 
@@ -29,10 +33,16 @@ def scored(text: str, previous: Checked | None = None) -> Score:
     """The score of a text that must have one."""
     found = score(checked(text, previous))
     assert found is not None, "the text has no GPU code"
+    points(found)
     return found
 
 
 def points(found: Score) -> list[tuple[int, str, int | None]]:
+    """The rows of a score, which are held to docs/language.md."""
+    assert list(faults(found.summary, LONGEST)) == []
+    for part in found.parts:
+        # A row is no sentence.
+        assert not part.label.endswith(".") and list(faults(f"{part.label}.", LONGEST)) == []
     return [(part.points, part.label, part.line) for part in found.parts]
 
 

@@ -6,11 +6,17 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import diagnosing
+import measuring
+import pytest
+import scoring
+
 import warplint.advice.diagnosis as package
 from warplint.advice.diagnosis.cause import all_causes
 from warplint.advice.diagnosis.devices import DEVICES, limits_of
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Phase
+from wording import PAGE
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "diagnosis.md"
 
@@ -108,3 +114,8 @@ def test_devices_that_only_sound_alike_have_no_limits() -> None:
         "",
     ):
         assert limits_of(device) is None, device
+
+
+@pytest.mark.parametrize("longest", [diagnosing.LONGEST, measuring.LONGEST, scoring.LONGEST])
+def test_the_page_of_language_names_the_lengths(longest: int) -> None:
+    assert f"at most {longest} characters" in PAGE.read_text(encoding="utf-8")

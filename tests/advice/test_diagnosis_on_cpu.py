@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from diagnosing import diagnose
 
-from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Verdict
 from warplint.profile.store import open_profile
 
@@ -57,7 +57,7 @@ def test_a_step_that_waits_for_its_loader(kind: str, causes: set[str], tmp_path:
     assert verdict.bottleneck.value == "data"
     assert verdict.cause in causes
     assert (verdict.file, verdict.line) == ("planted_loader.py", marked("planted_loader.py", kind))
-    assert "So it is on this CPU" in verdict.sentence
+    assert verdict.sentence.startswith("On this CPU, the step waits")
 
 
 def test_of_other_steps_a_cpu_tells_nothing(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from diagnosing import diagnose
 
-from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.profile.join import join
 from warplint.profile.model import Profile
 

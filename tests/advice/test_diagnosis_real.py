@@ -11,9 +11,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from diagnosing import diagnose
 
 from warplint.__main__ import main
-from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.advice.diagnosis.verdict import Diagnosis, Phase
 from warplint.profile.imported.costs import by_rank, import_traces
 from warplint.profile.join import join
@@ -70,7 +70,7 @@ def test_the_example_waits_for_the_line_that_decodes(tmp_path: Path) -> None:
         # The first step compiles a Triton kernel for 13 s, on no line that the trace names.
         ("hta/triton.json.gz", "the trace names no line there"),
         # CUDA begins at the first `aten::to`: 34 of 43 s before one launch.
-        ("hta/alexnet.json.gz", "so a program's start looks"),
+        ("hta/alexnet.json.gz", "as a program's start does"),
         ("hta/event_sync.json.gz", "The GPU idles 98%"),
     ],
 )

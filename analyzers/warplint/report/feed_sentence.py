@@ -9,7 +9,7 @@ from warplint.source.text import LINE_END
 
 LEAST_WAIT = 0.02
 """Steps that spend less of their time in waiting for data have nothing to gain from a faster loader."""
-TEXT_WIDTH = 48
+TEXT_WIDTH = 40
 """Of a line's text: enough to know it by."""
 
 

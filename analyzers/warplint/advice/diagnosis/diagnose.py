@@ -14,18 +14,8 @@ from warplint.profile.notes import GPU_RECORDS
 from warplint.report.figures import milliseconds, share
 from warplint.source.records import dataclass
 
-ON_CPU = (
-    "So it is on this CPU: where a GPU does the rest of the step, that takes less time, and loading no less."
-)
-
-QUEUED = (
-    "{share} passes while the next work has been launched and not begun: the GPU's own time between pieces "
-    "of work, or a wait for another stream or GPU."
-)
-"""Of the step, between pieces of work, with nothing on the GPU."""
-
 TRAFFIC = "traffic"
-TEXT_WIDTH = 48
+TEXT_WIDTH = 40
 """Of a line's text: enough to know it by."""
 
 WAITED_FOR: Mapping[Bottleneck, str] = {
@@ -146,11 +136,11 @@ def _run(steps: CapturedSteps, claims: Sequence[Claim]) -> Verdict:
     claim = _strongest(steps, claims, steps.program_us)
     figures = _figures(steps)
     if claim is None:
-        sentence = f"{_nothing(steps, claims)}{_unknown(steps, claims)}"
+        sentence = f"{_nothing(steps, claims)}{_doubt(steps, claims)}"
         return Verdict(Bottleneck.NONE, "", sentence, 0.0, "", 0, (*figures, *_looked_at(steps, claims)))
     us = steps.program_us
     figures = (*figures, *_looked_at(steps, claims))
-    return _verdict(steps, claim, _subject(steps), us, figures, _remarks(steps, claim))
+    return _verdict(steps, claim, _subject(steps), us, figures, _hidden(steps), _queued(steps, claim))
 
 
 def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Claim]) -> Verdict:
@@ -166,19 +156,26 @@ def _of_phase(steps: CapturedSteps, phase: Phase, us: float, claims: Sequence[Cl
 
 
 def _verdict(
-    steps: CapturedSteps, claim: Claim, who: str, whole_us: float, figures: Sequence[Figure], remark: str = ""
+    steps: CapturedSteps,
+    claim: Claim,
+    who: str,
+    whole_us: float,
+    figures: Sequence[Figure],
+    hidden: str = "",
+    beside: str = "",
 ) -> Verdict:
+    """``hidden`` is said of the amount, ``beside`` at the end of the first sentence."""
     cause, charges = claim.charges[0]
     said = cause.say(steps, charges)
     file, line = said.place or dearest(charges)
     spent = f"{milliseconds(claim.us / steps.steps)} ms" if who == GPU else _amount(steps, claim.us, whole_us)
-    amount = f"{spent} ({_part(steps, claim.us, whole_us)})"
+    amount = f"{spent} ({_part(steps, claim.us, whole_us)}{hidden})"
     what = said.what.replace("{place}", _named(steps, file, line))
-    sentence = f"{who} waits {amount} for {what}." if claim.is_wait else f"{who} spends {amount} on {what}."
+    does = f"waits {amount} for" if claim.is_wait else f"spends {amount} on"
     return Verdict(
         claim.bottleneck,
         cause.name,
-        f"{sentence} {said.remedy}.{remark}",
+        f"{who} {does} {what}{beside}. {said.remedy}.",
         steps.share(claim.us),
         file,
         line,
@@ -197,7 +194,8 @@ def _part(steps: CapturedSteps, us: float, whole_us: float) -> str:
 
 
 def _subject(steps: CapturedSteps) -> str:
-    return "The step" if steps.totals.steps else "The capture (no whole step)"
+    who = "the step" if steps.totals.steps else "the capture (no whole step)"
+    return who.capitalize() if steps.totals.on_gpu else f"On this CPU, {who}"
 
 
 def _whole(steps: CapturedSteps) -> str:
@@ -213,19 +211,12 @@ def _named(steps: CapturedSteps, file: str, line: int) -> str:
     return f"{name} `{text}`" if text else name
 
 
-def _remarks(steps: CapturedSteps, claim: Claim) -> str:
-    return _hidden(steps) + _queued(steps, claim) if steps.totals.on_gpu else f" {ON_CPU}"
-
-
 def _hidden(steps: CapturedSteps) -> str:
-    """What a high figure of utilisation keeps from sight."""
+    """That a high figure of utilisation keeps it from sight."""
     reading = steps.utilization
     if reading < THRESHOLDS.high_utilization:
         return ""
-    return (
-        f" GPU utilisation reads {share(reading)} here and hides this: it counts the time in which anything "
-        "at all runs on the GPU."
-    )
+    return f", which a GPU utilisation of {share(reading)} hides: any work counts in it"
 
 
 def _queued(steps: CapturedSteps, claim: Claim) -> str:
@@ -233,7 +224,7 @@ def _queued(steps: CapturedSteps, claim: Claim) -> str:
     us = steps.idle_us(IdleCause.DEVICE)
     if not claim.is_wait or us <= claim.us or steps.share(us) < THRESHOLDS.unknown:
         return ""
-    return f" {QUEUED.format(share=share(steps.share(us)))}"
+    return f"; another {share(steps.share(us))} passes while the next work has been launched and not begun"
 
 
 def _figures(steps: CapturedSteps) -> tuple[Figure, ...]:
@@ -276,38 +267,52 @@ def _nothing(steps: CapturedSteps, claims: Sequence[Claim]) -> str:
     return f"{start}; {longest}." if idles else f"{start}, and {longest}."
 
 
-def _unknown(steps: CapturedSteps, claims: Sequence[Claim]) -> str:
-    return "".join(f" {sentence}" for sentence in _doubts(steps, claims))
+def _doubt(steps: CapturedSteps, claims: Sequence[Claim]) -> str:
+    """What may be behind most of what is not claimed, as a sentence; nothing where that is little."""
+    _, sentence = max(_doubts(steps, claims), key=lambda doubt: doubt[0], default=(0.0, ""))
+    return f" {sentence}" if sentence else ""
 
 
-def _doubts(steps: CapturedSteps, claims: Sequence[Claim]) -> Iterator[str]:
-    """What may be behind the figures that are not claimed."""
+def _doubts(steps: CapturedSteps, claims: Sequence[Claim]) -> Iterator[tuple[float, str]]:
+    """What may be behind the figures that are not claimed, each with its share of the step."""
     for claim in claims:
         launching = claim.bottleneck is Bottleneck.LAUNCH
         if launching and not steps.is_priced and steps.share(claim.us) >= THRESHOLDS.wait:
-            yield "How much of that is the profiler's own doing is not known: `warplint run` measures it."
+            yield (
+                steps.share(claim.us),
+                "How much of that is the profiler's own doing is not known: `warplint run` measures it.",
+            )
     starting = steps.share(steps.start_up_us)
     if starting >= THRESHOLDS.unknown:
         slow = max(steps.feeding.slow, key=lambda each: (fed_us(each), each.cost.place))
         yield (
+            starting,
             f"{share(starting)} passes before few launches, most of it at "
-            f"{_named(steps, slow.cost.file, slow.cost.line)}: so a program's start looks, when CUDA begins, "
-            "loads kernels, and compiles or tunes them. Capture later steps."
+            f"{_named(steps, slow.cost.file, slow.cost.line)}, as a program's start does, when CUDA loads "
+            "kernels and compiles or tunes them: capture later steps.",
         )
     nowhere = steps.share(steps.nowhere_us)
     if nowhere >= THRESHOLDS.unknown:
         yield (
+            nowhere,
             f"{share(nowhere)} passes outside of all operators, and the trace names no line there: "
-            "`warplint run` would."
+            "`warplint run` would.",
         )
     if not steps.totals.launches and steps.totals.gpu_busy_us:
-        yield "The trace has no calls of the host, so it does not tell what the GPU waited for."
+        yield 1.0, "The trace has no calls of the host, so it does not tell what the GPU waited for."
     queued = steps.share(steps.idle_us(IdleCause.DEVICE))
     if queued >= THRESHOLDS.unknown:
-        yield QUEUED.format(share=share(queued))
+        yield (
+            queued,
+            f"{share(queued)} passes while the next work has been launched and not begun: the GPU's own time "
+            "between pieces of work, or a wait for another stream or GPU.",
+        )
     warm_up = steps.share(steps.idle_us(IdleCause.WARMUP))
     if warm_up >= THRESHOLDS.unknown:
-        yield f"CUDA took {share(warm_up)} to load kernels at their first launch: capture later steps."
+        yield (
+            warm_up,
+            f"CUDA took {share(warm_up)} to load kernels at their first launch: capture later steps.",
+        )
     lost = steps.share(steps.totals.unattributed_us)
     if lost >= THRESHOLDS.unknown:
-        yield f"{share(lost)} reached no line of the program's own source."
+        yield lost, f"{share(lost)} reached no line of the program's own source."
