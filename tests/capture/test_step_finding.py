@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import torch
 from programs import ON_MONITORING, QUICKLY, TRAINING, make_project, run
+
+from warplint.capture.steps.leading import STRANGERS, LeadingModule
 
 INFERENCE = """
 import torch
@@ -38,6 +41,44 @@ def test_an_outermost_module_call_is_a_step_of_inference(tmp_path: Path) -> None
     else:
         assert process.opened == []
         assert "Python 3.12" in process.notes["no-steps"]
+
+
+BESIDE = """
+loss, noise = torch.nn.MSELoss(), torch.nn.Dropout()
+for step in range(10):
+    samples = torch.stack([noise(torch.ones(4)) for sample in range(3)])
+    time.sleep(0.01)
+    loss(model(samples), torch.zeros(3, 4))
+    torch.nn.ReLU()(samples)
+"""
+
+
+def test_a_loss_or_a_transform_beside_the_model_makes_no_steps(tmp_path: Path) -> None:
+    text = INFERENCE.replace("x is None", "time.sleep(0.02)") + BESIDE
+    root = make_project(tmp_path / "project", infer=f"import time\n{text}")
+    process = run(root, *QUICKLY, "infer.py").process
+    if ON_MONITORING:
+        # The transform leads until the model, which takes longer, has been called for the first time.
+        assert process.steps == list(range(1, 3 + 10 + 1))
+        assert process.closed[0]["step"] == 2 + 1 + 2
+    else:
+        assert process.steps == []
+
+
+def test_which_module_makes_the_steps() -> None:
+    first, second, third = (torch.nn.Linear(1, 1) for _ in range(3))
+    leading = LeadingModule()
+    calls = [(first, 10), (second, 9), (first, 10), (second, 9), (second, 9), (second, 12), (second, 1)]
+    assert [leading.makes_step(*call) for call in calls] == [
+        *(True, False, True, False, False),
+        # 39 are not yet twice 20, and 40 are.
+        *(False, True),
+    ]
+    assert not leading.makes_step(first, 10)
+    assert [leading.makes_step(third, 1) for _ in range(STRANGERS)] == [False] * (STRANGERS - 1) + [True]
+    assert leading.makes_step(third, 1)
+    del third
+    assert leading.makes_step(first, 1), "nobody leads any more"
 
 
 def test_forward_passes_before_training_are_no_steps(tmp_path: Path) -> None:

@@ -1,24 +1,26 @@
 """Finds the program's steps without touching its code.
 
 A training step ends when an optimizer has stepped. A program that steps none is taken to infer, and a step
-ends when an outermost ``nn.Module`` call returns.
+ends when a call of the ``nn.Module`` returns that leads those called outside any other.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from time import perf_counter_ns
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from warplint.capture.lines.tool_ids import holds_tool, leave_tool, monitoring, take_tool
+from warplint.capture.steps.leading import LeadingModule
 from warplint.capture.steps.log import StepLog
 
 OnStep = Callable[[int], None]
@@ -68,7 +70,7 @@ class OptimizerClock:
 
 
 class ModuleClock:
-    """A step ends when an outermost module call returns (Python 3.12 and later).
+    """A step ends when an outermost call of the leading module returns (Python 3.12 and later).
 
     Counted by ``sys.monitoring`` in the one function that all module calls pass through, which costs a
     fifth of a microsecond a call; torch's global module hooks cost five times that and upset torch.compile.
@@ -113,14 +115,18 @@ class ModuleClock:
 
     def _make_callbacks(self, call: CodeType) -> dict[int, Callable[..., object]]:
         depths: dict[int, int] = {}
+        began_ns: dict[int, int] = {}
         on_step, thread_id, disable = self._on_step, threading.get_ident, monitoring.DISABLE
+        leading, get_frame, now = LeadingModule(), sys._getframe, perf_counter_ns
 
         def on_start(code: CodeType, offset: int) -> object:
             if code is not call:
                 self.optimizer_built = True
                 return disable
             thread = thread_id()
-            depths[thread] = depths.get(thread, 0) + 1
+            depth = depths[thread] = depths.get(thread, 0) + 1
+            if depth == 1:
+                began_ns[thread] = now()
             return None
 
         def on_return(code: CodeType, offset: int, value: object) -> None:
@@ -129,7 +135,11 @@ class ModuleClock:
             # Calls entered before the clock started are not counted: their returns come without a start.
             depths[thread] = max(0, depth)
             if depth == 0:
-                on_step(perf_counter_ns())
+                ended_ns = now()
+                module = _called_module(get_frame(1), call)
+                # Whose call it was is not known where torch has changed its function: then each is a step.
+                if module is None or leading.makes_step(module, ended_ns - began_ns[thread]):
+                    on_step(ended_ns)
 
         def on_unwind(code: CodeType, offset: int, error: BaseException) -> None:
             if code is call:
@@ -144,6 +154,14 @@ def module_call() -> CodeType:
     """The function behind ``module(...)``."""
     code: CodeType = torch.nn.Module._wrapped_call_impl.__code__
     return code
+
+
+def _called_module(frame: FrameType | None, call: CodeType) -> torch.nn.Module | None:
+    """Whose call a callback was asked in, which may have asked another."""
+    while frame is not None and frame.f_code is not call:
+        frame = frame.f_back
+    module = None if frame is None else frame.f_locals.get("self")
+    return module if isinstance(module, torch.nn.Module) else None
 
 
 class StepTimes:
