@@ -80,7 +80,7 @@ EAGER = ("launch_bound", "gpu_bound", "data_starved", "many_threads")
 FAULTS = ("decode", "wait", "tiny", "copy")
 ROUNDS = 2
 FAULT_ROUNDS = 3
-FAULT_WINDOW = ("--after", "104", "--steps", "20", "--budget", "0")
+FAULT_WINDOW = ("--after", "122", "--steps", "20", "--budget", "0")
 """Where faults.py leaves room for it."""
 LONG_RUN_S = 300.0
 """The run that the price is promised for: five minutes."""

@@ -2,9 +2,9 @@
 
     python faults.py {decode,wait,tiny,copy}
 
-The fault comes, stays while a window is captured, and goes. Its cost is what steps take longer with it, those
-before and after the window, than without it, those before it comes and after it has gone. So a host whose
-speed drifts is met on both sides. The last line of output is JSON: the fault's line and its cost.
+The fault comes, stays while a window is captured, and goes. Its cost is what steps take longer with it, as
+many before the window as after it, than without it, as many before it comes as after it has gone. So a host
+whose speed drifts is met on both sides. The last line of output is JSON: the fault's line and its cost.
 """
 
 import json
@@ -20,12 +20,19 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 FAULT = sys.argv[1]
-WARM_UP, COMES, GOES, STEPS = 20, 80, 190, 230
-"""Steps, with the fault for a while at the start too, so that nothing is new to either kind."""
-OPENS, CLOSED = 104, 150
-"""The window is opened after the one, and closed and written before the other."""
+WARM_UP = 20
+"""Steps, and as many with the fault before it comes, so that nothing is new to either kind."""
+COUNTED = 32
+"""Steps on each side of a change."""
 SETTLING = 8
 """Steps that are not counted after each change: loaders fetch a few batches ahead."""
+COMES = 2 * WARM_UP + SETTLING + COUNTED
+OPENS = COMES + SETTLING + COUNTED
+"""From here on a window may be open."""
+CLOSED = OPENS + 40
+"""It is closed and written before this step."""
+GOES = CLOSED + COUNTED
+STEPS = GOES + SETTLING + COUNTED
 BATCH = 8
 
 
@@ -101,14 +108,14 @@ def line_of(fault: str) -> int:
 
 def cost_s(ends: list[float]) -> float:
     """Seconds a step."""
-    with_fault = step_s(ends, (COMES + SETTLING, OPENS), (CLOSED, GOES))
-    return with_fault - step_s(ends, (2 * WARM_UP + SETTLING, COMES), (GOES + SETTLING, STEPS))
+    with_fault = step_s(ends, OPENS - COUNTED, CLOSED)
+    return with_fault - step_s(ends, COMES - COUNTED, GOES + SETTLING)
 
 
-def step_s(ends: list[float], *stretches: tuple[int, int]) -> float:
+def step_s(ends: list[float], *firsts: int) -> float:
     """The mean: with two workers batches come in pairs, so that every other step is long."""
     return statistics.fmean(
-        ends[step] - ends[step - 1] for first, end in stretches for step in range(first, end)
+        ends[step] - ends[step - 1] for first in firsts for step in range(first, first + COUNTED)
     )
 
 
