@@ -43,6 +43,42 @@ PLACES = {
         "step",
         "in Pixels.choose",
     ),
+    "where tensors are on the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if len(x) and not x.is_cuda:\n"
+        "            «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
+    "where the GPU has left": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if x.device.type == 'cuda':\n"
+        "            return fast(x)\n        «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
+    "where tensors are on the CPU, or a kernel is not built": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if x.is_cuda and built:\n"
+        "            return fast(x)\n        «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where another device is the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if self.offload_device == 'cpu':\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the device is one of several": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if x.device.type in ('cpu', 'cuda'):\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "without a GPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if torch.cuda.is_available():\n"
+        "            x = x.cuda()\n        elif str(self.device) != 'cuda':\n            «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
     "module level": ("«here()»", "once", "at module level"),
     "once an epoch, after a loop over a progress bar": (
         "for epoch in range(9):\n    for i, batch in pbar:\n        scaler.step(optimizer)\n    «here()»",

@@ -44,6 +44,7 @@ class HostReadInHotLoop(Rule):
     - behind a guard that opens on one rank only (`if rank == 0:`, `if is_main_process():`), though that rank
       waits in each step, and where the step has collectives all others wait for it: read the value every N
       steps there too;
+    - in branches that run only where tensors are on the CPU (`if not x.is_cuda:`);
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
     - in data sets, transforms, processors, set-up and plotting;
     - for what an environment's `step` or a tokenizer needs;

@@ -16,6 +16,7 @@ class Effect(enum.Enum):
     SPARSE = "now and then: every N steps, on one rank, when something is logged"
     ONCE = "the first time only"
     NEVER = "before an exception"
+    ON_CPU = "only where tensors are on the CPU"
 
 
 class BlockKind(enum.Enum):

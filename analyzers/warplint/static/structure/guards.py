@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from warplint.static.parsing.blocks import Block, BlockKind, Effect
 from warplint.static.parsing.tree import below, dotted, last_name
+from warplint.static.structure import places
 from warplint.static.tables import frequency
 
 
@@ -76,7 +77,7 @@ def _by_test(statement: ast.If, taken: bool, body: Iterable[ast.stmt]) -> Effect
     parts, conjunction = _parts(statement.test, taken)
     effects = [_of_part(part, truth, body) for part, truth in parts]
     if conjunction:
-        return next((found for found in (Effect.ONCE, Effect.SPARSE) if found in effects), Effect.NONE)
+        return next((found for found in _STRONGEST if found in effects), Effect.NONE)
     if _refills(parts, body):
         return Effect.SPARSE
     return effects[0] if len(set(effects)) == 1 else Effect.NONE
@@ -107,7 +108,12 @@ def _parts(test: ast.expr, truth: bool) -> tuple[list[tuple[ast.expr, bool]], bo
     return parts, isinstance(test.op, ast.And) is truth
 
 
+_STRONGEST = (Effect.ON_CPU, Effect.ONCE, Effect.SPARSE)
+
+
 def _of_part(test: ast.expr, truth: bool, body: Iterable[ast.stmt]) -> Effect:
+    if places.is_on_cpu(test, truth):
+        return Effect.ON_CPU
     cache = _empty_cache(test, truth)
     if cache is not None:
         return (

@@ -217,7 +217,7 @@ class HotnessMap:
 def _lowered(block: Block, around: Heat) -> Heat:
     """The heat of a branch or handler."""
     effect = guards.effect_of(block)
-    if effect in (Effect.ONCE, Effect.NEVER):
+    if effect in (Effect.ONCE, Effect.NEVER, Effect.ON_CPU):
         return Heat(Hotness.ONCE, effect.value)
     if effect is Effect.SPARSE and around.hotness is Hotness.STEP:
         return Heat(Hotness.EPOCH, "now and then")

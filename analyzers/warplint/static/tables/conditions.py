@@ -27,3 +27,15 @@ PLAIN_CALLS = words("bool dict float getattr int isinstance len list partial ran
 
 PROPERTIES = words("shape ndim dtype device type")
 """Attributes that are compared with what is no tensor."""
+
+ON_GPU = words("is_cuda")
+"""Attributes of tensors that are true on a GPU of CUDA."""
+
+ELSEWHERE = words("is_cpu is_meta is_mps is_xla")
+"""Attributes of tensors that are true where no GPU of CUDA is asked to work."""
+
+NO_GPUS = words("cpu meta mps")
+"""Types of devices that are no GPU of CUDA."""
+
+DEVICES = words("device device_type dev")
+"""Names of the device that a function works on; others, as ``offload_device``, are one beside it."""

@@ -1,0 +1,47 @@
+"""Tests that say on which device the tensors of a branch are."""
+
+from __future__ import annotations
+
+import ast
+
+from warplint.static.parsing.tree import dotted, last_name
+from warplint.static.tables import conditions
+
+
+def is_on_cpu(test: ast.expr, truth: bool) -> bool:
+    """Whether a test, true or not, holds only where tensors are on the CPU: ``not x.is_cuda``."""
+    if isinstance(test, ast.Attribute):
+        return test.attr in (conditions.ELSEWHERE if truth else conditions.ON_GPU)
+    if isinstance(test, ast.Call):
+        return not truth and (dotted(test.func) or "").endswith("cuda.is_available")
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _is_device(test.left):
+        return False
+    named = _devices(test.comparators[0])
+    if isinstance(test.ops[0], ast.Eq | ast.Is | ast.In):
+        is_one_of = truth
+    elif isinstance(test.ops[0], ast.NotEq | ast.IsNot | ast.NotIn):
+        is_one_of = not truth
+    else:
+        return False
+    if is_one_of:
+        return bool(named) and named <= conditions.NO_GPUS
+    return "cuda" in named
+
+
+def _is_device(node: ast.expr) -> bool:
+    """Whether an expression names the device at hand: ``x.device.type``, ``str(device)``."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "str" and len(node.args) == 1:
+        node = node.args[0]
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        node = node.value
+    return isinstance(node, ast.Name | ast.Attribute) and last_name(node) in conditions.DEVICES
+
+
+def _devices(node: ast.expr) -> set[str]:
+    """The devices that are written out, one or several; empty where one of them is not."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "device" and len(node.args) == 1:
+        node = node.args[0]
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        each = [_devices(part) for part in node.elts]
+        return set().union(*each) if all(each) else set()
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
