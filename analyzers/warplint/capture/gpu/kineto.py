@@ -6,11 +6,13 @@ import _thread
 import contextlib
 import ctypes
 import functools
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -58,8 +60,7 @@ class Trace:
 
         started = profile(activities=self._activities(), experimental_config=self._config())
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
-        with _without_cycle_warning():
-            started.prepare_trace()
+        _prepare(started)
         if _log_level() is None:
             self.notes.append("Kineto's own log lines could not be kept off standard error")
         with _quiet_kineto():
@@ -127,24 +128,37 @@ class Trace:
             return _ExperimentalConfig()
 
 
-@contextlib.contextmanager
-def _without_cycle_warning() -> Iterator[None]:
-    """Torch 2.10 to 2.12 warn, in the first cycle, of a second.
+def _prepare(started: Any) -> None:
+    """``started.prepare_trace()``, without the warning and the imports that come with it.
 
-    ``acc_events=True`` would keep them quiet too, and make stopping twenty times as dear (20,000 operators:
-    11.2 s, not 0.6 s), since torch then makes a Python object of every event. A filter of ``warnings`` would
-    make Python forget which warnings the program has had, and print them once more.
+    Torch 2.10 to 2.12 warn, in the first cycle, of a second. ``acc_events=True`` would keep them quiet too,
+    and make stopping twenty times as dear (20,000 operators: 11.2 s, not 0.6 s), since torch then makes a
+    Python object of every event. A filter of ``warnings`` would make Python forget which warnings the program
+    has had, and print them once more.
+
+    It also asks whether torch has ``_inductor``, which imports it: 900 modules, and two seconds, where the
+    program compiles nothing and has no optimizer. So the function gets globals of our own.
     """
-    module, name = torch.profiler.profiler, "_warn_once"
-    original = getattr(module, name, None)
-    if original is None:
-        yield
-        return
-    setattr(module, name, lambda *args, **kwargs: None)
-    try:
-        yield
-    finally:
-        setattr(module, name, original)
+    function = type(started).prepare_trace
+    ours: dict[str, Any] = {"_warn_once": lambda *args, **kwargs: None}
+    if "torch._inductor" not in sys.modules:
+        ours["torch"] = _WithoutInductor()
+    if isinstance(function, FunctionType):
+        scope = {**function.__globals__, **ours}
+        name, defaults, closure = function.__name__, function.__defaults__, function.__closure__
+        FunctionType(function.__code__, scope, name, defaults, closure)(started)
+    else:
+        # The program's own, in the place of torch's.
+        started.prepare_trace()
+
+
+class _WithoutInductor:
+    """``torch`` as it is, but for the part that it would import when asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inductor":
+            raise AttributeError(name)
+        return getattr(torch, name)
 
 
 def settle_device() -> None:
