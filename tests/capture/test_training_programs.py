@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,48 @@ def test_a_window_is_finished_when_the_program_ends_inside_it(
     assert process.ended
     assert (process.closed[0]["step"], process.closed[0]["reason"]) == (5, "the program ended")
     assert (done.folder / process.closed[0]["trace"]).is_file()
+
+
+WITH_COMPANY = f"""
+import os, sys, threading, time
+{TRAINING}
+class Data(torch.utils.data.Dataset):
+    def __len__(self):
+        return 400
+    def __getitem__(self, index):
+        return torch.full((8,), float(index))
+
+def compute():
+    while True:
+        torch.ones(8).sum()
+        time.sleep(0.01)
+
+threading.Thread(target=compute, daemon=True).start()
+loader = torch.utils.data.DataLoader(Data(), batch_size=2, num_workers=2, persistent_workers=True)
+for step, batch in enumerate(loader):
+    model(batch).sum().backward()
+    optimizer.step()
+    if step == 40:
+        print(time.time(), flush=True)
+        ENDING
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "returncode"), [("sys.exit(3)", 3), ("os.kill(os.getpid(), 15)", -signal.SIGTERM)]
+)
+def test_workers_and_threads_keep_no_program_from_ending_inside_its_window(
+    tmp_path: Path, ending: str, returncode: int
+) -> None:
+    root = make_project(tmp_path / "project", train=WITH_COMPANY.replace("ENDING", ending))
+    done = run(root, "--after", "2", "--steps", "1000", "train.py")
+    ended = time.time()
+    assert done.returncode == returncode and b"warplint" not in done.stderr
+    assert ended - float(done.stdout) < 30
+    process = done.process
+    assert process.ended == (returncode > 0)
+    assert [window["step"] for window in process.closed] == [41] * process.ended
+    assert len(process.opened) == 1
 
 
 @pytest.mark.parametrize("ending", ["os.kill(os.getpid(), 9)", "os._exit(5)"])
