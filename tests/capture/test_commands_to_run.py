@@ -85,9 +85,9 @@ def test_the_programs_arguments_are_its_own(tmp_path: Path, words: list[str], se
         ([], "a command is missing"),
         (["--"], "a command is missing"),
         (["-m"], "a command is missing"),
-        (["--steps", "0", "see.py"], "invalid number of steps from 1 value: '0'"),
+        (["--steps", "0", "see.py"], "'0' is not a number of steps from 1"),
         (["--after", "-1", "see.py"], "--after"),
-        (["--seconds", "inf", "see.py"], "invalid number of seconds value: 'inf'"),
+        (["--seconds", "inf", "see.py"], "'inf' is not a number of seconds above 0"),
         (["--unknown", "see.py"], "--unknown"),
     ],
 )

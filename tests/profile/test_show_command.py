@@ -248,7 +248,7 @@ def test_damaged_and_foreign_captures_are_refused_in_words(project: Path, tmp_pa
     (folder / "run.json").write_text("{")
     assert "run.json cannot be read" in show(project, status=2)
     assert "is not a capture" in show(tmp_path, "--capture", str(tmp_path), status=2)
-    assert "is not a capture" in show(tmp_path, "--capture", str(tmp_path / "absent"), status=2)
+    assert "no such folder" in show(tmp_path, "--capture", str(tmp_path / "absent"), status=2)
 
 
 def test_file_without_costs_names_those_that_have_some(project: Path) -> None:

@@ -46,7 +46,7 @@ def test_the_cookie_of_the_second_line_decides() -> None:
     [
         (b"x = 1\ny = '\0'\n", 11, "NUL"),
         (b"x = 1\ny = '\xff'\n", 11, "0xff is not utf-8"),
-        (b"x = '\xff'\n", 5, "invalid or missing encoding declaration"),
+        (b"x = '\xff'\n", 5, "it is not UTF-8: save it so, or name its encoding in the first line"),
         (b"# coding: future_fstrings\nx = 1\n", 0, "unknown encoding: future_fstrings"),
         (b"# coding: rot13\nk = 1\n", 0, "rot13"),
         (b"# coding: undefined\n", 0, "undefined"),

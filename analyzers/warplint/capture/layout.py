@@ -134,6 +134,8 @@ class RunManifest:
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
+            if not folder.exists():
+                raise LayoutError(f"no such folder: {folder}") from None
             raise LayoutError(f"{folder} is not a capture: it has no {MANIFEST}") from None
         except NotADirectoryError:
             raise LayoutError(

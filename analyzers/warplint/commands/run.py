@@ -250,27 +250,28 @@ def _absolute(text: str) -> str:
 
 
 def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    return _steps(text, 0)
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
+    return _steps(text, 1)
+
+
+def _steps(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps from {least}")
     return number
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise ValueError
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return seconds
-
-
-# argparse names the type in its message about a bad value.
-_natural.__name__ = "number of steps"
-_positive.__name__ = "number of steps from 1"
-_seconds.__name__ = "number of seconds"

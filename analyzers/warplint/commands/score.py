@@ -17,7 +17,7 @@ from warplint.project.config import Config, ConfigError
 from warplint.project.document import Document, document, presented
 from warplint.project.engine import Engine
 from warplint.project.files import Configs, Target, Unreadable, find_files
-from warplint.project.result import FileResult
+from warplint.project.result import FileResult, shown
 from warplint.report import score_json, score_text
 from warplint.report.score_text import Scored
 from warplint.report.style import Style
@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(f"no such file or folder: {', '.join(missing)}")
     try:
         items = list(find_files(paths or [Path()], Configs()))
+        if not items:
+            _say(f"warning: no Python files under {', '.join(map(str, paths)) or 'this folder'}")
         asked = None if capture is None else measuring(None if capture is NEWEST else capture, items)
         unread: list[Target | Unreadable] = []
         files = {each.result.shown_path: each for each in _scored(_read(items, unread), asked)}
@@ -81,7 +83,7 @@ def _read(
     for item in items:
         read = item.reason if isinstance(item, Unreadable) else _document(item.path)
         if isinstance(item, Unreadable) or isinstance(read, str):
-            print(f"warplint: {item.path}: {read}", file=sys.stderr)
+            _say(f"{shown(item.path)} has no score: {read}")
             unread.append(item)
         else:
             yield item, read
@@ -108,6 +110,10 @@ def _scored(files: Iterable[tuple[Target, Document]], measuring: Measuring | Non
         found = score(checked, None if measuring is None else measuring(engine, checked))
         if found is not None:
             yield Scored(presented(read, FileResult(item.path, read.code)), found)
+        elif checked.analysis.broken:
+            broken = checked.analysis.broken[0]
+            where = presented(read, FileResult(item.path, read.code)).where(broken.span.start)
+            _say(f"{where} does not parse, and the rest has no GPU code: {broken.message}")
 
 
 @cache
@@ -116,5 +122,9 @@ def _engine(config: Config) -> Engine:
 
 
 def _refuse(message: str) -> int:
-    print(f"warplint: error: {message}", file=sys.stderr)
+    _say(f"error: {message}")
     return EXIT_ERROR
+
+
+def _say(message: str) -> None:
+    print(f"warplint: {message}", file=sys.stderr)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warplint.capture.layout import LayoutError
+from warplint.capture.layout import MANIFEST, LayoutError
 from warplint.profile.model import Profile
 from warplint.profile.store import open_profile
 from warplint.project.captures import captures
@@ -57,6 +57,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.file is not None and (args.file / MANIFEST).is_file():
+        return _refuse(f"{args.file} is a capture: show it with --capture {args.file}")
     root = find_root(args.capture or args.file or Path())
     folder = args.capture or next(iter(captures(root)), None)
     if folder is None:
@@ -66,8 +68,11 @@ def run(args: argparse.Namespace) -> int:
     except LayoutError as error:
         return _refuse(str(error))
     if args.named is not None:
-        if args.file is not None or args.format == "json":
-            return _refuse("what ran by name has no FILE; `--format json` has all of it in any case")
+        (option,) = [option for option, section, _ in NAMED if section == args.named]
+        if args.file is not None:
+            return _refuse(f"{option} lists what ran in all files: leave out {args.file}")
+        if args.format == "json":
+            return _refuse(f"--format json has what {option} lists in any case: leave out {option}")
         console = costs_terminal.console_for(sys.stdout)
         names_terminal.print_named(console, profile, args.named, args.top)
         return EXIT_SHOWN
@@ -154,7 +159,7 @@ def _changed(path: Path, digest: str) -> bool:
 def _positive(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines from 1")
     return number
 
 

@@ -65,7 +65,8 @@ class Baseline:
                 }
             )
         except OSError as error:
-            raise BaselineError(f"{file} cannot be read: {error.strerror}") from None
+            remedy = "; write it with --write-baseline" if isinstance(error, FileNotFoundError) else ""
+            raise BaselineError(f"{file} cannot be read: {error.strerror}{remedy}") from None
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BaselineError(f"{file} is no baseline: write one with --write-baseline") from None
         if held.get("version") != VERSION:

@@ -321,7 +321,8 @@ def _read_keys(table: dict[str, Any], origin: str) -> dict[str, Any]:
         key = KEYS.get(name)
         if key is None:
             hint = did_you_mean(name, KEYS)
-            raise ConfigError(f"{origin} has no key {name!r}{hint} (accepted: {', '.join(KEYS)})")
+            where = origin.removesuffix(":")
+            raise ConfigError(f"{where} has no key {name!r}{hint} (accepted: {', '.join(KEYS)})")
         read = key.kind.read(value)
         if read is None:
             refused = repr(value) if _is_wrong_text(key, value) else _type_name(value)

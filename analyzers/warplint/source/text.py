@@ -22,6 +22,11 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_NOT_DECLARED = "invalid or missing encoding declaration"
+"""What ``tokenize`` says of bytes that are not UTF-8 where nothing says what else they are."""
+UNDECLARED = "it is not UTF-8: save it so, or name its encoding in the first line (`# coding: latin-1`)"
+
+
 class SourceError(Exception):
     """Bytes that are not Python source: the message says why in a phrase, ``offset`` which byte it was."""
 
@@ -65,7 +70,8 @@ class SourceText:
                 f"the byte 0x{data[error.start]:02x} is not {error.encoding}", error.start
             ) from None
         except SyntaxError as error:
-            raise SourceError(str(error.msg), _first_invalid_utf8(data)) from None
+            reason = UNDECLARED if error.msg == _NOT_DECLARED else str(error.msg)
+            raise SourceError(reason, _first_invalid_utf8(data)) from None
         except (LookupError, UnicodeError) as error:
             raise SourceError(str(error)) from None
         if "\0" in text or SURROGATE.search(text):

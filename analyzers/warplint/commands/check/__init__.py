@@ -62,7 +62,7 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
         stream.writelines(listing.files(items) if args.show_files else listing.settings(items))
         return EXIT_CLEAN
     if not items:
-        say("warning: no Python files under the given paths")
+        say(f"warning: no Python files under {', '.join(map(str, args.paths)) or 'this folder'}")
     mode = _mode(args)
     work = Work(
         mode,
@@ -127,13 +127,13 @@ def _misuse(args: argparse.Namespace) -> str | None:
     if args.write_baseline and args.baseline is None:
         return "--write-baseline needs --baseline FILE, the file to write"
     if args.baseline is not None and _mode(args) is not Mode.CHECK:
-        return "--baseline is for checking: without --fix, --diff and --add-ignore"
+        return "--baseline is for checking: leave out --fix, --diff and --add-ignore"
     if args.with_profile is not None and (_mode(args) is not Mode.CHECK or args.statistics):
-        return "--with-profile is for checking: without --fix, --diff, --add-ignore and --statistics"
+        return "--with-profile is for checking: leave out --fix, --diff, --add-ignore and --statistics"
     if args.statistics and (args.baseline or _mode(args) is not Mode.CHECK or args.format not in COUNTED):
         return "--statistics counts what is found: as text or json, without fixes or a baseline"
     if args.watch and (STDIN in args.paths or args.output_file or args.write_baseline):
-        return "--watch checks files time and again: without -, --output-file and --write-baseline"
+        return "--watch checks files time and again: leave out -, --output-file and --write-baseline"
     missing = [str(path) for path in args.paths if path != STDIN and not path.exists()]
     return f"no such file or folder: {', '.join(missing)}" if missing else None
 
