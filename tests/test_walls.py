@@ -51,8 +51,8 @@ MAY_IMPORT = {
         "warplint.profile",
         "warplint.project",
         "warplint.advice.diagnosis.verdict",
-        "warplint.advice.score",
-        "warplint.advice.workspace_score",
+        "warplint.advice.score.file_score",
+        "warplint.advice.score.workspace_score",
         "warplint.capture.layout",
     },
     "warplint.commands": {
@@ -113,6 +113,7 @@ ORDER = {
         *("attribution", "names", "totals", "notes", "join", "imported"),
         *("schema", "database", "store", "follow"),
     ),
+    "warplint.advice": ("products", "measured", "score", "diagnosis"),
 }
 
 

@@ -20,8 +20,8 @@ from warplint_server.settings import Settings
 from warplint_server.workspace import Measured, Project
 
 if TYPE_CHECKING:
-    from warplint.advice.measured import Joined
-    from warplint.advice.score import Score
+    from warplint.advice.measured.join import Joined
+    from warplint.advice.score.file_score import Score
     from warplint.project.engine import Checked
     from warplint.static.rules.rule import Rule
 

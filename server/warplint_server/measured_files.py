@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection
 from pathlib import Path
 
-from warplint.advice.newest_captured import Measuring, NewestCaptures
+from warplint.advice.measured.newest_captured import Measuring, NewestCaptures
 from warplint.capture.layout import LayoutError
 from warplint.project.batch import Work, check_item
 from warplint.project.files import Target

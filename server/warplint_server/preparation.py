@@ -17,5 +17,5 @@ def prepare(draws: bool) -> None:
     importlib.import_module("warplint.project.engine")
     catalogue()
     if draws:
-        importlib.import_module("warplint.advice.score")
+        importlib.import_module("warplint.advice.score.file_score")
     settle()

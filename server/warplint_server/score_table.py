@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from warplint_server.measured import literal
 
 if TYPE_CHECKING:
-    from warplint.advice.score import Score
+    from warplint.advice.score.file_score import Score
 
 TITLE = "GPU-friendliness of this file"
 REST = "everything else"

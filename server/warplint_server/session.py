@@ -29,7 +29,7 @@ from warplint_server.worker import Worker
 from warplint_server.workspace import Project, Workspace
 
 if TYPE_CHECKING:
-    from warplint.advice.score import Score
+    from warplint.advice.score.file_score import Score
     from warplint.project.engine import Checked
 
 logger = logging.getLogger(__name__)
@@ -350,7 +350,7 @@ class Session:
 def _score(results: Results) -> Score | None:
     """The score of a document's results; findings and costs are shown even if it fails."""
     # Imported with the first document: ``initialize`` is not kept waiting.
-    from warplint.advice.score import score
+    from warplint.advice.score.file_score import score
 
     try:
         return score(results.checked, [told for _, told in results.told])

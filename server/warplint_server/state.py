@@ -9,7 +9,7 @@ from warplint_server.document import Document, Results
 from warplint_server.line_costs import line_costs
 
 if TYPE_CHECKING:
-    from warplint.advice.score import Score
+    from warplint.advice.score.file_score import Score
     from warplint_server.server import WarplintServer
 
 STATE = "warplint/state"

@@ -13,7 +13,7 @@ from warplint.source.text import SourceText
 from warplint_server.configurations import Configurations
 
 if TYPE_CHECKING:
-    from warplint.advice.measured import Captured, Joined
+    from warplint.advice.measured.join import Captured, Joined
     from warplint.profile.follow import PlacedCost
     from warplint.profile.model import Profile
     from warplint.project.engine import Checked, Engine
@@ -51,7 +51,7 @@ class Project:
         if profile is self.profile or (profile is not None and not profile.lines):
             # A run that has only begun has measured nothing yet; what the last one did still stands.
             return False
-        from warplint.advice.measured import Captured  # What joins is imported once there is a capture.
+        from warplint.advice.measured.join import Captured  # What joins is imported once there is a capture.
 
         self.profile = profile
         self._captured = Captured(profile) if profile is not None else None
@@ -78,7 +78,7 @@ class Project:
         captured = self._captured
         if captured is None or captured.profile is not measured.profile:
             return ()
-        from warplint.advice.measured import join
+        from warplint.advice.measured.join import join
 
         return tuple(join(self.engine, checked, captured, measured.costs))
 

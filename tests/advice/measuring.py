@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warplint.advice.measured import Captured, findings, join
+from warplint.advice.measured.join import Captured, findings, join
 from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText

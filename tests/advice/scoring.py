@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from warplint.advice.score import Score, score
+from warplint.advice.score.file_score import Score, score
 from warplint.project.config import Config
 from warplint.project.engine import Checked, Engine
 from warplint.source.text import SourceText

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scoring import checked
 
-from warplint.advice.score import score
+from warplint.advice.score.file_score import score
 
 WITH = {
     "a model": "from torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return x",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from measuring import measured, outcomes, profile_of
 
-from warplint.advice.measured import NOT_REACHED
+from warplint.advice.measured.join import NOT_REACHED
 from warplint.profile.join import join as join_capture
 from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCost, Profile
 from warplint.source.text import SourceText

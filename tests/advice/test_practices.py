@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scoring import scored
 
-from warplint.advice.practices import PRACTICES
+from warplint.advice.score.practices import PRACTICES
 
 HEADER = """\
 import torch

@@ -9,9 +9,9 @@ import torch
 from scoring import DOCUMENTED, DOCUMENTED_PROGRAM, ROW, checked, documented_parts, points, scored
 from torch.utils.data import TensorDataset
 
-from warplint.advice.practices import PRACTICES
-from warplint.advice.score import score
-from warplint.advice.weights import COSTS, Band
+from warplint.advice.score.file_score import score
+from warplint.advice.score.practices import PRACTICES
+from warplint.advice.score.weights import COSTS, Band
 from warplint.source.records import replace
 from warplint.static.finding import Confidence, Hotness
 

@@ -14,8 +14,8 @@ import pytest
 import torch.nn.modules.transformer
 import torch.optim.swa_utils
 
-from warplint.advice.measured import Captured, findings, join
-from warplint.advice.score import Score, score
+from warplint.advice.measured.join import Captured, findings, join
+from warplint.advice.score.file_score import Score, score
 from warplint.profile.join import join as join_capture
 from warplint.project.engine import Checked, Engine
 from warplint.source.text import SourceText

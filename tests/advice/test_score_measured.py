@@ -8,8 +8,8 @@ import pytest
 from measuring import H200, measured, profile_of
 from scoring import DOCUMENTED_PROGRAM, documented_parts, points
 
-from warplint.advice.score import Score, score
-from warplint.advice.weights import Band
+from warplint.advice.score.file_score import Score, score
+from warplint.advice.score.weights import Band
 from warplint.profile.model import IdleCause, KernelCost, LineCost, Profile
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from scoring import checked, source
 
-from warplint.advice.score import Score, score
-from warplint.advice.weights import Band
+from warplint.advice.score.file_score import Score, score
+from warplint.advice.score.weights import Band
 from warplint.project.config import Config
 from warplint.project.engine import Engine
 from warplint.static.rules.registry import CLOSE, OPEN, load_rules

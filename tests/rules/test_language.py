@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warplint.advice.unreported import KINDS
+from warplint.advice.measured.unreported import KINDS
 from warplint.source.text import SourceText
 from warplint.static.analyze import Analyzer
 from warplint.static.rules.registry import CLOSE, OPEN, load_rules

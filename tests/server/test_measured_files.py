@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lsp_captures import write_capture
 
-from warplint.advice.newest_captured import Measuring, NewestCaptures
+from warplint.advice.measured.newest_captured import Measuring, NewestCaptures
 from warplint.profile.model import LineCost
 from warplint.source.text import SourceText
 from warplint_server.closed_files import Answer, Request, answers

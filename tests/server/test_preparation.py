@@ -15,7 +15,7 @@ from warplint_server.preparation import prepare
 prepare(draws=True)
 known = set(sys.modules)
 
-from warplint.advice.score import score
+from warplint.advice.score.file_score import score
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
 

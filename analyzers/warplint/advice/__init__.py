@@ -1,1 +1,1 @@
-"""What findings and costs mean together: the score of a file."""
+"""What findings and costs mean together: what was measured of findings, the score, the diagnosis."""

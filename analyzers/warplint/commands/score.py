@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from warplint.advice.score import score
-from warplint.advice.workspace_score import workspace_score
+from warplint.advice.score.file_score import score
+from warplint.advice.score.workspace_score import workspace_score
 from warplint.commands.check.arguments import NEWEST
 from warplint.commands.check.measuring import Measuring, is_capture, measuring
 from warplint.project.batch import Work, check_item

@@ -20,7 +20,7 @@ from warplint.source.text import SourceError, SourceText
 from warplint.static.finding import Outcome
 
 if TYPE_CHECKING:
-    from warplint.advice.measured import Joined
+    from warplint.advice.measured.join import Joined
 
 EXIT_SHOWN, EXIT_ERROR = 0, 2
 
@@ -114,7 +114,7 @@ def findings(
     ``files`` are those to look at, as the capture names them; none means all that cost something.
     """
     # `show` on its own needs none of the static side until it has something to say.
-    from warplint.advice.measured import Captured, join
+    from warplint.advice.measured.join import Captured, join
     from warplint.project.engine import Engine
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from warplint.advice.workspace_score import WorkspaceScore
+from warplint.advice.score.workspace_score import WorkspaceScore
 from warplint.report.score_text import Scored
 
 

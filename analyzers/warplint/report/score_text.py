@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from warplint.advice.score import Score
-from warplint.advice.workspace_score import WorkspaceScore
+from warplint.advice.score.file_score import Score
+from warplint.advice.score.workspace_score import WorkspaceScore
 from warplint.project.result import FileResult
 from warplint.report.figures import counted
 from warplint.report.style import Style

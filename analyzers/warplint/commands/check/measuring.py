@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from warplint.advice.measured import Captured, findings, join
+from warplint.advice.measured.join import Captured, findings, join
 from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
 from warplint.profile.store import open_profile
 from warplint.project.config import ConfigError

@@ -42,7 +42,7 @@ class Metric(str, enum.Enum):
 class Signature:
     """What proves or refutes a rule's finding in a capture, and where to look for it.
 
-    Which of these are judged, and how: ``advice/evidence.py``. The others leave a finding as it is.
+    Which of these are judged, and how: ``advice/measured/evidence.py``. The others leave a finding as it is.
     """
 
     at: At

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from warplint.advice.findings_weighed import Group, Weighed, groups, refuted, weigh
-from warplint.advice.gpu_code import works_on_gpu
-from warplint.advice.practices import PRACTICES, Found, Practices
-from warplint.advice.weights import CHANGES_BAND, FLOORS, HIGHEST, PRACTICE_LIMIT, START, Band
+from warplint.advice.score.findings_weighed import Group, Weighed, groups, refuted, weigh
+from warplint.advice.score.gpu_code import works_on_gpu
+from warplint.advice.score.practices import PRACTICES, Found, Practices
+from warplint.advice.score.weights import CHANGES_BAND, FLOORS, HIGHEST, PRACTICE_LIMIT, START, Band
 from warplint.project.engine import Checked
 from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Finding

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from warplint.advice.weights import COSTS, HIGHEST, HOLDS, PERCENT_LOST, REPEATED
+from warplint.advice.score.weights import COSTS, HIGHEST, HOLDS, PERCENT_LOST, REPEATED
 from warplint.project.engine import all_rules
 from warplint.source.text import SourceText
 from warplint.static.finding import Confidence, Finding, Hotness, Lost, Outcome

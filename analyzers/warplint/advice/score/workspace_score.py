@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from warplint.advice.score import Score as FileScore
-from warplint.advice.score import band_of
-from warplint.advice.weights import Band
+from warplint.advice.score.file_score import Score as FileScore
+from warplint.advice.score.file_score import band_of
+from warplint.advice.score.weights import Band
 
 
 @dataclass(frozen=True, slots=True)

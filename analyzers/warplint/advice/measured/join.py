@@ -1,6 +1,6 @@
 """Findings and a capture together: what each finding was measured to cost, and what no rule reported.
 
-docs/measured.md says to users what is done here; the limits are in ``measured_limits``.
+docs/measured.md says to users what is done here; the limits are in ``limits``.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from warplint.advice.evidence import EVIDENCE, Evidence, Looked
-from warplint.advice.measured_limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
-from warplint.advice.places import Place, place_of
-from warplint.advice.reached import Reached
-from warplint.advice.unreported import Waste, wastes
+from warplint.advice.measured.evidence import EVIDENCE, Evidence, Looked
+from warplint.advice.measured.limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
+from warplint.advice.measured.places import Place, place_of
+from warplint.advice.measured.reached import Reached
+from warplint.advice.measured.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.project.engine import Checked, Engine, capture_name

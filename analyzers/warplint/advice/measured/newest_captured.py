@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warplint.advice.measured import Captured, findings, join
+from warplint.advice.measured.join import Captured, findings, join
 from warplint.project.engine import Checked, Engine, capture_name
 from warplint.project.newest import NewestProfile
 from warplint.source.records import dataclass

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from warplint.advice.measured_limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
+from warplint.advice.measured.limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
 from warplint.advice.products import is_product
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.names.signature import dtype

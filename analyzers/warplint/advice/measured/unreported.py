@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from warplint.advice.evidence import EVIDENCE, Evidence, Looked, Spent, exposed_us, idle_us, is_pageable
-from warplint.advice.measured_limits import (
+from warplint.advice.measured.evidence import (
+    EVIDENCE,
+    Evidence,
+    Looked,
+    Spent,
+    exposed_us,
+    idle_us,
+    is_pageable,
+)
+from warplint.advice.measured.limits import (
     FEW_KERNELS,
     LAUNCH_US,
     LEAST_DATA_SHARE,

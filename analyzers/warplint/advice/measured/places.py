@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from warplint.advice.reached import Reached
+from warplint.advice.measured.reached import Reached
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.source.statements import statement_heads
