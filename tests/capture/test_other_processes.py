@@ -56,6 +56,12 @@ def test_forked_loader_workers_do_not_have_the_capture_of_their_parent(tmp_path:
     assert whole["step"] == min(9 + 5 + whole["lead_in"], 16)
 
 
+def test_forked_workers_leave_no_file_open_that_python_warns_of(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", train=LOADING)
+    done = run(root, *QUICKLY, "--", PYTHON, "-W", "always::ResourceWarning", "train.py", "fork")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"[0.0, 0.0]\n", b"")
+
+
 def test_spawned_loader_workers_are_no_captured_programs(tmp_path: Path) -> None:
     root = make_project(tmp_path / "project", train=LOADING)
     done = run(root, *QUICKLY, "train.py", "spawn")

@@ -6,6 +6,7 @@ import os
 import threading
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from warplint.capture import terminal
@@ -60,12 +61,19 @@ class Recorder:
             writer.close()
 
     def abandon(self) -> None:
-        """Forget the file without touching it: after a fork it belongs to the parent.
+        """Write no more: after a fork the file belongs to the parent.
 
         Takes no lock, which a thread that the fork did not copy may hold forever.
         """
-        self._writer = None
+        self._let_go()
         self._lock = threading.RLock()
+
+    def _let_go(self) -> None:
+        """Python would tell the program of a file that was not closed, if it asks for such warnings."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(OSError):
+                writer.close()
 
     def _write(self, write: Callable[[RawWriter], None]) -> None:
         try:
@@ -78,6 +86,6 @@ class Recorder:
 
     def _fail(self, error: OSError) -> None:
         self.failed = True
-        self._writer = None
+        self._let_go()
         terminal.say(f"the capture stops here, the program goes on: {self.path}: {error.strerror or error}")
         self._on_failure()
