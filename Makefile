@@ -2,10 +2,13 @@
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
+# Hundreds of processes import the same modules, and an environment's are compiled as they are first imported.
+unexport PYTHONDONTWRITEBYTECODE
 
 TORCH := torch==2.13.0
 DEVELOP := --requirement requirements/dev.txt --editable .
-PARALLEL := --numprocesses auto --dist loadfile
+# In the order of their names: capture, whose files are few and long, comes early, and short ones end together.
+PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
 NODE_PACKAGES := node_modules/.package-lock.json
 
 help: ## List what can be made
@@ -18,9 +21,8 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 	@echo '$$ warplint show --top 12'; .venv/bin/warplint show --top 12
 
 test: ## Everything, as CI runs it
-	@$(MAKE) --jobs=4 environment-3.11 environment-3.12 vscode-host vsix
-	@$(MAKE) --jobs=2 --output-sync=target format-check lint types wheel extension
-	@$(MAKE) tests packaging e2e vscode
+	@$(MAKE) --jobs=4 --output-sync=target environment-3.12 vscode-host vsix neovim format-check lint types wheel extension
+	@WARPLINT_PACKAGES=$(CURDIR)/build/vsix $(MAKE) tests vscode
 
 format-check: environment-3.11 ## Is every file formatted?
 	.venv-3.11/bin/ruff format --check .
@@ -44,11 +46,11 @@ types: environment-3.11 ## mypy, strict
 wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
-# What reads and shows captures, and the server, is the same on every Python: its suites run on one.
-ON_ONE_PYTHON := e2e packaging server profile report advice doctor
-tests: environment-3.11 environment-3.12 ## The tests, on Python 3.11 and on one of 3.12 or later
-	.venv-3.11/bin/python -m pytest $(PARALLEL) $(ON_ONE_PYTHON:%=--ignore tests/%)
-	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
+# Commands, what reads and shows captures, and the server are the same on every Python: their suites run on one.
+ON_ONE_PYTHON := advice commands docs doctor e2e profile report server
+tests: environment-3.11 environment-3.12 neovim built ## The tests, on Python 3.11 and on one of 3.12 or later
+	.ci/node .venv-3.11/bin/python -m pytest $(PARALLEL) $(ON_ONE_PYTHON:%=--ignore tests/%)
+	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/packaging
 
 # Every Python that is supported, each with the torch of requirements/dev.txt.
 test-all: suites-3.10 suites-3.11 suites-3.12 suites-3.13 ## The Python suites on each Python, 3.10 to 3.13
@@ -57,21 +59,24 @@ suites-%:
 	@python=$$(.ci/find-python $* "$(WARPLINT_PY$(subst .,,$*))") && .ci/environment .venv-$* "$$python" -- $(DEVELOP)
 	.venv-$*/bin/python -m pytest $(PARALLEL) --ignore tests/e2e --ignore tests/packaging
 
-e2e: environment-3.12 ## The language server in a real editor
-	@.ci/neovim
+e2e: environment-3.12 neovim ## The language server in a real editor
 	.venv-3.12/bin/python -m pytest tests/e2e
 
-extension: $(NODE_PACKAGES) ## Lint, type-check, build and unit-test the VS Code extension
+neovim:
+	@.ci/neovim
+
+extension: built ## Lint, type-check, build and unit-test the VS Code extension
 	.ci/node npm run lint
 	.ci/node npm run types
-	.ci/node npm run build
 	.ci/node npm run unit
 
-vsix: $(NODE_PACKAGES) ## Make the extension files of all platforms (build/vsix)
-	PYTHON=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") .ci/node npm run package
-
-packaging: environment-3.11 $(NODE_PACKAGES) ## Install extension files beside all kinds of environments
+built: $(NODE_PACKAGES)
 	.ci/node npm run build
+
+vsix: built ## Make the extension files of all platforms (build/vsix)
+	PYTHON=$$(.ci/find-python 3.11 "$$WARPLINT_PY311") .ci/node node vscode-extension/scripts/package.mjs
+
+packaging: environment-3.11 built ## Install extension files beside all kinds of environments
 	.ci/node .venv-3.11/bin/python -m pytest $(PARALLEL) tests/packaging
 
 vscode: environment-3.11 environment-3.12 vscode-host $(NODE_PACKAGES) ## The extension in a real VS Code (build/screenshots)
@@ -98,5 +103,5 @@ clean: ## Remove environments and caches
 	rm -rf .node node_modules vscode-extension/dist vscode-extension/out vscode-extension/e2e/node_modules \
 		vscode-extension/e2e/floor/node_modules
 
-.PHONY: help demo test test-all format-check format lint rule-pages types wheel tests e2e extension vsix packaging vscode vscode-host node \
-	environment-3.11 environment-3.12 clean
+.PHONY: help demo test test-all format-check format lint rule-pages types wheel tests e2e neovim extension built vsix packaging \
+	vscode vscode-host node environment-3.11 environment-3.12 clean
