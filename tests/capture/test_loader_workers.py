@@ -64,8 +64,8 @@ def test_lines_of_workers_are_timed_and_waiting_is_told_from_computing(
 ) -> None:
     root = make_project(tmp_path / "project", train=LOADING)
     done = run(root, "train.py", method, kept)
-    plain = run_plainly(root, sys.executable, "train.py", method, kept)
-    assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, plain.stderr)
+    # Each of the 48 samples holds its index eight times, and is fetched twice.
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"18048.0\n", b"")
     assert len(done.processes) == 1
     workers = workers_of(done)
     assert len(workers) == (2 if kept == "persistent" else 4)
