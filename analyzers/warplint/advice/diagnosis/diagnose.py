@@ -91,9 +91,12 @@ def _no_ground(steps: CapturedSteps, charged: Charged) -> str:
     if not steps.totals.on_gpu and lost is not None:
         return f"Nothing can be said of the step: {lost}."
     if not steps.totals.on_gpu and _strongest(steps, _claims(charged), steps.program_us) is None:
-        return "No GPU work was captured: this says nothing of what a GPU would wait for."
+        return (
+            "No GPU work was captured: this says nothing of what a GPU would wait for. Run it where there is "
+            "one; `warplint show` has what lines take on this CPU."
+        )
     if steps.program_us <= 0.0:
-        return "No step was captured."
+        return "No step was captured: run longer, or begin earlier (`warplint run --after 0`)."
     return ""
 
 
