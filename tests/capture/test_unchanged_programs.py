@@ -194,12 +194,9 @@ def test_nothing_of_ours_outlives_us(tmp_path: Path) -> None:
     process = start(root, "--", PYTHON, "wait.py")
     assert process.stdout is not None
     assert int(process.stdout.readline()) == process.pid
-    children = _children(process.pid)
-    assert len(children) == 2, "the program, and the witness of signals"
+    program, witness = _program_and_witness(process.pid)
     process.kill()
     process.wait()
-    (program,) = (pid for pid in children if b"wait.py" in _command(pid) and b"warplint" not in _command(pid))
-    (witness,) = children - {program}
     try:
         deadline = time.monotonic() + 20
         while _command(witness) and time.monotonic() < deadline:
@@ -209,8 +206,24 @@ def test_nothing_of_ours_outlives_us(tmp_path: Path) -> None:
         os.kill(program, signal.SIGKILL)
 
 
-def _children(pid: int) -> set[int]:
-    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+def test_a_witness_that_was_stopped_holds_nobody_up(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project", wait=WAITING)
+    process = start(root, "--", PYTHON, "wait.py", str(signal.SIGTERM.value))
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    _, witness = _program_and_witness(process.pid)
+    os.kill(witness, signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    done = finish(process, root)
+    assert (done.returncode, done.stdout) == (7, b"got 15\n")
+    assert not _command(witness)
+
+
+def _program_and_witness(pid: int) -> tuple[int, int]:
+    """The children of ``warplint run``."""
+    children = set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+    (program,) = (child for child in children if b"warplint" not in _command(child))
+    (witness,) = children - {program}
+    return program, witness
 
 
 def _command(pid: int) -> bytes:

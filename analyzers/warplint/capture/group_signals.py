@@ -72,7 +72,10 @@ class Witness:
         os.close(self._ask)
         os.close(self._answer)
         with suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
+            if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
+                # One that was stopped would not see that the pipe is closed.
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
 
 
 def _bear_witness(signals: set[int], asked: int, answering: int) -> None:
