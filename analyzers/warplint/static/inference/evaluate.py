@@ -6,8 +6,9 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from warplint.source.records import dataclass
 from warplint.static import domain
 from warplint.static.inference import calls, python
 from warplint.static.inference.evidence import Evidence
@@ -17,7 +18,8 @@ from warplint.static.tables import naming, torch_methods
 from warplint.static.values import UNKNOWN, Kind, Place, Value
 
 
-class Binding(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
     """What a name holds: its value and the expressions it may come from."""
 
     value: Value
@@ -129,7 +131,7 @@ class Evaluator(ABC):
         return self._globals[name]
 
     def _load(self, node: ast.expr, held: Binding) -> Value:
-        value, sources = held
+        sources = held.sources
         for source in sources:
             loads = self.loads.get(source)
             if loads is None:
@@ -137,7 +139,7 @@ class Evaluator(ABC):
             else:
                 loads[node] = None
         self.sources[node] = sources
-        return value
+        return held.value
 
     def is_builtin(self, node: ast.expr, env: Env) -> bool:
         """Whether a name is what Python calls so: bound neither here nor in the module."""

@@ -351,8 +351,10 @@ def _join_environments(ends: list[Env | None]) -> Env | None:
 def _join_bindings(one: Binding, other: Binding) -> Binding:
     sources = one.sources
     if other.sources != sources:
-        sources = (*sources, *(source for source in other.sources if source not in sources))
-    return Binding(domain.join(one.value, other.value), sources)
+        sources += tuple(source for source in other.sources if source not in sources)
+    value = domain.join(one.value, other.value)
+    # What stays one object need not be joined again where more ways meet: those out of a loop are many.
+    return one if value is one.value and sources is one.sources else Binding(value, sources)
 
 
 _RUN: dict[type[ast.stmt], Callable[..., Env | None]] = {
