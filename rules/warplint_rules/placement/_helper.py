@@ -38,6 +38,8 @@ def moved_from_helper(move: ast.Call, facts: Facts) -> Moved | None:
     function = facts.function(move)
     if not isinstance(move.func, ast.Attribute) or is_set(move, "non_blocking"):
         return None
+    if not isinstance(move.func.value, _MAY_BE_MADE):
+        return None
     if not is_paid(move, facts) or (function is not None and function.role is Role.DATA):
         return None
     held = facts.value(move.func.value)
@@ -54,10 +56,14 @@ def moved_from_helper(move: ast.Call, facts: Facts) -> Moved | None:
     return Moved(made, _device(made, move, helper, facts))
 
 
+_MAY_BE_MADE = (ast.Call, ast.Subscript, ast.Name)
+"""What can be traced to the call that made it. Others are told before anything is evaluated for them."""
+
+
 def _made_by(node: ast.expr, facts: Facts) -> ast.Call | None:
     """The call of a function of the project that an expression is the result, or a view of the result, of."""
     current: ast.expr | None = node
-    while current is not None:
+    while isinstance(current, _MAY_BE_MADE):
         if isinstance(current, ast.Call):
             if facts.called_function(current) is not None:
                 return current
@@ -65,11 +71,9 @@ def _made_by(node: ast.expr, facts: Facts) -> ast.Call | None:
             current = current.func.value if isinstance(current.func, ast.Attribute) and is_method else None
         elif isinstance(current, ast.Subscript):
             current = current.value
-        elif isinstance(current, ast.Name):
+        else:
             sources = facts.sources(current)
             current = sources[0] if len(sources) == 1 and sources[0] is not current else None
-        else:
-            return None
     return None
 
 

@@ -228,10 +228,11 @@ def build_stages(depth, rates: torch.Tensor):
         if facts.hotness(node) not in (Hotness.UNKNOWN, Hotness.EPOCH) or _is_cold(node, facts):
             return None
         loops = loops_around(node, facts)
-        read = _read(node) if loops else None
+        # Asked before values are: whether a file is a test is told without evaluating its functions.
+        read = _read(node) if loops and not is_test(facts) else None
         if read is None or not _may_be_on_the_gpu(facts.value(read)):
             return None
-        if not any(_is_element(read, loop, node, facts) for loop in loops) or is_test(facts):
+        if not any(_is_element(read, loop, node, facts) for loop in loops):
             return None
         proven = facts.value(read).place is Place.ACCELERATOR
         confidence = Confidence.LIKELY if proven else Confidence.POSSIBLE

@@ -102,11 +102,13 @@ def train(model, loader, optimizer):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if not (node.args or node.keywords) or not counts(node, facts):
+        # Numbers written out are told first: nothing need be evaluated for them.
+        sizes = [part for part in _sizes(node) if not _is_written_out(part)]
+        if not sizes or not counts(node, facts):
             return None
         if _is_method(node) and not _receiver(node, facts).is_tensor:
             return None
-        found = next((part for part in _sizes(node) if is_scalar(facts.value(part))), None)
+        found = next((part for part in sizes if is_scalar(facts.value(part))), None)
         if found is None:
             return None
         return waiting(
@@ -115,6 +117,11 @@ def train(model, loader, optimizer):
             f"`{short(node)}` {host_waits(node, facts)}, to read `{short(found)}`. Use a bound that the host "
             "knows, and a mask.",
         )
+
+
+def _is_written_out(size: ast.expr) -> bool:
+    """Whether a size is a literal, ``-1`` among them."""
+    return isinstance(size.operand if isinstance(size, ast.UnaryOp) else size, ast.Constant)
 
 
 def _is_method(call: ast.Call) -> bool:
