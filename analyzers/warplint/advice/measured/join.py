@@ -12,7 +12,7 @@ from pathlib import Path
 
 from warplint.advice.measured.evidence import EVIDENCE, Evidence, Looked
 from warplint.advice.measured.limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
-from warplint.advice.measured.places import Place, place_of
+from warplint.advice.measured.places import Place, costs_of_file, place_of
 from warplint.advice.measured.reached import Reached
 from warplint.advice.measured.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
@@ -111,8 +111,13 @@ class Captured:
             return EVIDENCE[signature.metric](Looked(place.evidence, self.profile))
         key = place.scope, signature.metric
         if key not in self._evidence:
-            self._evidence[key] = EVIDENCE[signature.metric](Looked(place.evidence, self.profile))
+            self._evidence[key] = EVIDENCE[signature.metric](Looked(self._costs(place.scope), self.profile))
         return self._evidence[key]
+
+    def _costs(self, scope: At) -> tuple[LineCost, ...]:
+        """Those of the whole run; of a step, those of the lines whose kernels update parameters."""
+        lines = self.profile.lines
+        return tuple(lines if scope is At.RUN else (cost for cost in lines if cost.gpu_optimizer_us > 0))
 
 
 def join(
@@ -130,6 +135,7 @@ def join(
     joined: list[Joined] = []
     claimed: set[tuple[Metric, int]] = set()
     reached = Reached(checked.analysis, costs.keys(), captured.own_layers)
+    of_file = costs_of_file(costs)
     nothing_ran = (
         None if costs else captured.why_nothing(capture_name(checked.source.path, root or engine.root))
     )
@@ -141,7 +147,7 @@ def join(
         if nothing_ran is not None:
             joined.append(Joined(finding, _unjudged(finding, nothing_ran)))
             continue
-        place = place_of(finding, site, checked.analysis, costs, captured.profile, reached)
+        place = place_of(finding, site, checked.analysis, costs, of_file, reached)
         told = _told(finding, site.rule.proof, place, captured, engine)
         joined.append(Joined(finding, told))
         if told.measured is not None and told.measured.outcome is Outcome.CONFIRMED:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from warplint.advice.measured.reached import Reached
 from warplint.profile.follow import PlacedCost
-from warplint.profile.model import LineCost, Profile
+from warplint.profile.model import LineCost
 from warplint.source.statements import statement_heads
 from warplint.static.analyze import Analysis, Site
 from warplint.static.finding import Finding
@@ -30,18 +30,19 @@ in the data set's own lines."""
 class Place:
     """The lines of a text (from 1) where a proof would stand, and the costs there; ``own`` is the finding's.
 
-    ``is_whole`` says that there is no other place: only then does the absence of a cost refute anything.
+    ``evidence`` are the costs that count, where ``scope`` is LINE. ``is_whole`` says that there is no other
+    place: only then does the absence of a cost refute anything.
     """
 
     own: int
     lines: tuple[int, ...]
     costs: tuple[PlacedCost, ...]
-    evidence: tuple[LineCost, ...]
+    evidence: tuple[LineCost, ...] = ()
     is_whole: bool = True
     is_reached: bool = True
     """Whether the statement that the finding is of has run, or nothing says that it has not."""
     scope: At = At.LINE
-    """RUN or STEP where ``evidence`` is the same for every finding, whatever its place."""
+    """RUN or STEP where the evidence is the same for every finding, whatever its place."""
 
     @property
     def has_run(self) -> bool:
@@ -58,11 +59,14 @@ def place_of(
     site: Site,
     analysis: Analysis,
     costs: Mapping[int, PlacedCost],
-    profile: Profile,
+    of_file: tuple[PlacedCost, ...],
     reached: Reached,
 ) -> Place:
-    """Where the capture would show what the finding says. ``costs`` are those of the text, by line."""
-    place = _looked_for(finding, site, analysis, costs, profile)
+    """Where the capture would show what the finding says.
+
+    ``costs`` are those of the text, by line; ``of_file`` stand for all of it.
+    """
+    place = _looked_for(finding, site, analysis, costs, of_file)
     if site.rule.proof.at is At.LINE or place.own in costs:
         return place
     return replace(place, is_reached=reached.may_have_run(site))
@@ -73,16 +77,13 @@ def _looked_for(
     site: Site,
     analysis: Analysis,
     costs: Mapping[int, PlacedCost],
-    profile: Profile,
+    of_file: tuple[PlacedCost, ...],
 ) -> Place:
     signature = site.rule.proof
     line = analysis.source.position(finding.span.start).line
     own = head(analysis, line)
-    if signature.at is At.RUN:
-        return _of_file(own, costs, tuple(profile.lines), At.RUN)
-    if signature.at is At.STEP:
-        optimizer = tuple(cost for cost in profile.lines if cost.gpu_optimizer_us > 0)
-        return _of_file(own, costs, optimizer, At.STEP)
+    if signature.at in (At.RUN, At.STEP):
+        return Place(own, (own,), of_file, scope=signature.at)
     lines: tuple[int, ...] = (own,)
     is_whole = True
     if signature.at is At.USES:
@@ -94,7 +95,7 @@ def _looked_for(
         lines = _statement(analysis, site, own)
     placed = tuple(costs[line] for line in lines if line in costs)
     if signature.metric in OF_THE_RUN and signature.at is At.USES:
-        return Place(own, lines, _where_used(placed, own), tuple(profile.lines), is_whole, scope=At.RUN)
+        return Place(own, lines, _where_used(placed, own), is_whole=is_whole, scope=At.RUN)
     return Place(own, lines, placed, tuple(each.cost for each in placed if not each.stale), is_whole)
 
 
@@ -114,10 +115,10 @@ def _heads(chunk: Chunk) -> dict[int, int]:
     return statement_heads(chunk.tree) if chunk.fault is None else {}
 
 
-def _of_file(own: int, costs: Mapping[int, PlacedCost], evidence: tuple[LineCost, ...], scope: At) -> Place:
-    """A place for what concerns the whole run: it counts where any of the file's code ran unchanged."""
+def costs_of_file(costs: Mapping[int, PlacedCost]) -> tuple[PlacedCost, ...]:
+    """For what concerns the whole run: it counts where any of the file's code ran unchanged."""
     ran = tuple(placed for placed in costs.values() if not placed.stale)
-    return Place(own, (own,), ran or tuple(costs.values()), evidence, scope=scope)
+    return ran or tuple(costs.values())
 
 
 def _where_used(placed: tuple[PlacedCost, ...], own: int) -> tuple[PlacedCost, ...]:

@@ -8,9 +8,11 @@ the program's own that ran have been made, too.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from warplint.source.statements import BLOCKS
 from warplint.static.analyze import Analysis, Site
@@ -23,6 +25,13 @@ HOLDS = frozenset({"__name__ == '__main__'", "torch.cuda.is_available()"})
 
 PASSES = (ast.Return, ast.Continue, ast.Break)
 """What ends a branch after which the rest of a block is passed by. After ``raise`` nothing is captured."""
+
+
+class _Function(NamedTuple):
+    first: int
+    last: int
+    """Lines of the file."""
+    outline: FunctionOutline
 
 
 class Reached:
@@ -44,17 +53,22 @@ class Reached:
 
     def _makes_layer(self, statement: ast.stmt) -> bool:
         """Whether it is the file's only one to make a layer of a class that ran."""
-        if self._index is None or any(hasattr(statement, block) for block in BLOCKS):
+        if any(hasattr(statement, block) for block in BLOCKS):
             return False
-        made = [site for site in self._index.calls if site.name in self._layers and not site.handed_over]
+        return not self._lone_makers.isdisjoint(ast.walk(statement))
+
+    @cached_property
+    def _lone_makers(self) -> frozenset[ast.AST]:
+        """The calls that are the file's only ones to make a layer of their class."""
+        calls = self._index.calls if self._index is not None else ()
+        made = [site for site in calls if site.name in self._layers and not site.handed_over]
         names = Counter(site.name for site in made)
-        inside = set(ast.walk(statement))
-        return any(site.node in inside and names[site.name] == 1 for site in made)
+        return frozenset(site.node for site in made if names[site.name] == 1)
 
     def _has_run(self, statement: ast.stmt, placed: Placed, asked: frozenset[FunctionOutline]) -> bool:
         above, parents = placed.line - 1, placed.chunk.parents
         line = statement.lineno + above
-        if line in self._lines:
+        if self._ran_between(line - 1, line):
             return True
         node: ast.AST = statement
         while not isinstance(parent := parents.get(node), ast.Module | None):
@@ -67,10 +81,12 @@ class Reached:
                 return self._has_called(parent, asked)
             node = parent
         # Functions that stand below a statement of the module and ran were defined after it.
-        return any(each > line for each in self._lines) or not self._by_function[None]
+        return not self._by_function[None] or self._lines[-1] > line
 
     def _ran_between(self, line: int, last: int) -> bool:
-        return any(line < each <= last for each in self._lines)
+        """Whether a line after the one ran, up to the other."""
+        after = bisect_right(self._lines, line)
+        return after < len(self._lines) and self._lines[after] <= last
 
     def _has_called(self, node: FunctionNode, asked: frozenset[FunctionOutline]) -> bool:
         """Whether a function of which no later line ran may have been run to its end."""
@@ -100,8 +116,8 @@ class Reached:
         The only call of a function that ran has run too: the program is in it, and has not come back yet.
         """
         found: defaultdict[FunctionOutline | None, set[int]] = defaultdict(set)
-        for line in self._ran:
-            found[self._function_at(line)].add(line)
+        for line, function in self._with_functions(sorted(self._ran)):
+            found[function].add(line)
         waiting = [function for function in found if function is not None]
         while waiting and self._index is not None:
             callers = self._index.callers.get(waiting.pop(), ())
@@ -117,25 +133,33 @@ class Reached:
         return found
 
     @cached_property
-    def _lines(self) -> frozenset[int]:
-        return frozenset().union(*self._by_function.values())
+    def _lines(self) -> list[int]:
+        return sorted(set().union(*self._by_function.values()))
 
-    def _function_at(self, line: int) -> FunctionOutline | None:
-        around = [(last - first, each) for first, last, each in self._functions if first <= line <= last]
-        return min(around, key=lambda pair: pair[0])[1] if around else None
+    def _with_functions(self, lines: Sequence[int]) -> Iterator[tuple[int, FunctionOutline | None]]:
+        """Each of the lines, which ascend, with the innermost function around it."""
+        waiting = self._functions()
+        around: list[_Function] = []
+        for line in lines:
+            while waiting and waiting[-1].first <= line:
+                function = waiting.pop()
+                _leave(around, function.first)
+                around.append(function)
+            _leave(around, line)
+            yield line, around[-1].outline if around else None
 
-    @cached_property
-    def _functions(self) -> list[tuple[int, int, FunctionOutline]]:
-        """Each function with its first and last line."""
-        return [
-            (
-                function.node.lineno + placed.line - 1,
-                (function.node.end_lineno or 0) + placed.line - 1,
-                function,
+    def _functions(self) -> list[_Function]:
+        """From the last to the first; one that stands in another before it."""
+        found = [
+            _Function(
+                outline.node.lineno + placed.line - 1,
+                (outline.node.end_lineno or 0) + placed.line - 1,
+                outline,
             )
             for placed in self._readable
-            for function in placed.chunk.outline.functions
+            for outline in placed.chunk.outline.functions
         ]
+        return sorted(found, key=lambda each: (each.first, -each.last), reverse=True)
 
     @cached_property
     def _readable(self) -> list[Placed]:
@@ -143,6 +167,12 @@ class Reached:
 
     def _chunk(self, node: ast.AST) -> Placed | None:
         return next((placed for placed in self._readable if node in placed.chunk.parents), None)
+
+
+def _leave(around: list[_Function], line: int) -> None:
+    """Drop the innermost functions that end before a line."""
+    while around and around[-1].last < line:
+        around.pop()
 
 
 def _body_around(node: ast.AST, parent: ast.AST) -> list[ast.stmt]:
