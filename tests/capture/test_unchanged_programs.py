@@ -219,10 +219,10 @@ def test_a_witness_that_was_stopped_holds_nobody_up(tmp_path: Path) -> None:
 
 
 def _program_and_witness(pid: int) -> tuple[int, int]:
-    """The children of ``warplint run``."""
+    """The children of ``warplint run``: the witness is a fork of it, with its command."""
     children = set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-    (program,) = (child for child in children if b"warplint" not in _command(child))
-    (witness,) = children - {program}
+    (witness,) = (child for child in children if _command(child) == _command(pid))
+    (program,) = children - {witness}
     return program, witness
 
 
