@@ -21,6 +21,11 @@ LOOP = """\
         optimizer.step()  # ran
 """
 
+MANY_WAYS = "".join(
+    f"def make_{each + 1}(model):\n    make_{each}(model)\n    return make_{each}(model)\n\n"
+    for each in range(40)
+)
+
 TEXTS = {
     "before the loop": f"""\
 def main(args, model, loader):
@@ -155,6 +160,13 @@ def train(loader):
         model(batch.cuda()).mean().backward()  # ran
         optimizer.step()  # ran
 """,
+    "more ways to its call than can be gone": f"""\
+def make_0(model):
+    return Adam(model.parameters())  # unjudged
+
+{MANY_WAYS}
+def main(args, model, loader, optimizer):
+{LOOP}""",
 }
 
 

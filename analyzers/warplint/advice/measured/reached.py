@@ -49,7 +49,7 @@ class Reached:
         placed = self._chunk(statement)
         if placed is None:
             return False
-        return self._has_run(statement, placed, frozenset()) or self._makes_layer(statement)
+        return self._has_run(statement, placed, set()) or self._makes_layer(statement)
 
     def _makes_layer(self, statement: ast.stmt) -> bool:
         """Whether it is the file's only one to make a layer of a class that ran."""
@@ -65,7 +65,8 @@ class Reached:
         names = Counter(site.name for site in made)
         return frozenset(site.node for site in made if names[site.name] == 1)
 
-    def _has_run(self, statement: ast.stmt, placed: Placed, asked: frozenset[FunctionOutline]) -> bool:
+    def _has_run(self, statement: ast.stmt, placed: Placed, asked: set[FunctionOutline]) -> bool:
+        """``asked`` are the functions looked into for one question: any way to any of them answers it."""
         above, parents = placed.line - 1, placed.chunk.parents
         line = statement.lineno + above
         if self._ran_between(line - 1, line):
@@ -88,17 +89,18 @@ class Reached:
         after = bisect_right(self._lines, line)
         return after < len(self._lines) and self._lines[after] <= last
 
-    def _has_called(self, node: FunctionNode, asked: frozenset[FunctionOutline]) -> bool:
+    def _has_called(self, node: FunctionNode, asked: set[FunctionOutline]) -> bool:
         """Whether a function of which no later line ran may have been run to its end."""
         function = self._index.by_node.get(node) if self._index is not None else None
         if self._index is None or function is None or function in asked or self._by_function[function]:
             return False
         if function.class_ is not None and self._ran_in(function.class_.node):
             return True
+        asked.add(function)
         callers = self._index.callers.get(function, ())
-        return any(self._has_made(caller.site, asked | {function}) for caller in callers)
+        return any(self._has_made(caller.site, asked) for caller in callers)
 
-    def _has_made(self, site: CallSite, asked: frozenset[FunctionOutline]) -> bool:
+    def _has_made(self, site: CallSite, asked: set[FunctionOutline]) -> bool:
         placed = self._chunk(site.node)
         return placed is not None and self._has_run(_statement(site.node, placed), placed, asked)
 
