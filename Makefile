@@ -46,8 +46,8 @@ types: environment-3.11 ## mypy, strict
 wheel: environment-3.11 ## Build the wheel and use it from a clean environment
 	.ci/wheel .venv-3.11/bin/python
 
-# Commands, what reads and shows captures, and the server are the same on every Python: their suites run on one.
-ON_ONE_PYTHON := advice commands docs doctor e2e profile report server
+# What reads and shows captures, and the server, is the same on every Python: its suites run on one.
+ON_ONE_PYTHON := advice docs doctor e2e profile report server
 tests: environment-3.11 environment-3.12 neovim built ## The tests, on Python 3.11 and on one of 3.12 or later
 	.ci/node .venv-3.11/bin/python -m pytest $(PARALLEL) $(ON_ONE_PYTHON:%=--ignore tests/%)
 	.venv-3.12/bin/python -m pytest $(PARALLEL) --ignore tests/packaging

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from making import UNIVERSAL, make
+from making import UNIVERSAL, VERSION, make
 from places import HOST, OWN, Environment, pythons
 
 
@@ -24,9 +24,8 @@ def vsix(shared: Path) -> Callable[[str], Path]:
     packages = os.environ.get("WARPLINT_PACKAGES")
 
     def made(target: str) -> Path:
-        if packages is not None:
-            (file,) = Path(packages).glob(f"*-{target}.vsix")
-            return file
+        if packages:
+            return Path(packages) / f"warplint-{VERSION}-{target}.vsix"
         folder = shared / "vsix" / target
         folder.mkdir(parents=True, exist_ok=True)
         with (folder.parent / f"{target}.lock").open("w") as lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from places import EXTENSION
 
 UNIVERSAL = "universal"
+VERSION = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))["version"]
 
 
 def make(target: str, into: Path) -> Path:
