@@ -73,6 +73,24 @@ PLACES = {
         "step",
         "in Net.forward",
     ),
+    "where the device is not the GPU without a number": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if x.device != torch.device('cuda'):\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the name of the device is not that of the GPU without a number": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if str(x.device) == 'cuda':\n"
+        "            return fast(x)\n        «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the type of the device is not the GPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if device_type != 'cuda':\n"
+        "            «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
     "without a GPU": (
         "class Net(nn.Module):\n    def forward(self, x):\n        if torch.cuda.is_available():\n"
         "            x = x.cuda()\n        elif str(self.device) != 'cuda':\n            «here()»",

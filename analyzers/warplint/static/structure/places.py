@@ -25,7 +25,8 @@ def is_on_cpu(test: ast.expr, truth: bool) -> bool:
         return False
     if is_one_of:
         return bool(named) and named <= conditions.NO_GPUS
-    return "cuda" in named
+    # What is not `torch.device("cuda")` may be the GPU too, which is `cuda:0` of a tensor.
+    return "cuda" in named and _is_type(test.left)
 
 
 def _is_device(node: ast.expr) -> bool:
@@ -35,6 +36,11 @@ def _is_device(node: ast.expr) -> bool:
     if isinstance(node, ast.Attribute) and node.attr == "type":
         node = node.value
     return isinstance(node, ast.Name | ast.Attribute) and last_name(node) in conditions.DEVICES
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Whether an expression gives a device without its number: ``x.device.type``, ``device_type``."""
+    return last_name(node) in conditions.DEVICE_TYPES
 
 
 def _devices(node: ast.expr) -> set[str]:

@@ -39,3 +39,6 @@ NO_GPUS = words("cpu meta mps")
 
 DEVICES = words("device device_type dev")
 """Names of the device that a function works on; others, as ``offload_device``, are one beside it."""
+
+DEVICE_TYPES = words("type device_type")
+"""Names of a device's kind, which has no number."""
