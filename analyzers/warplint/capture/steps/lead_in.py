@@ -37,7 +37,8 @@ class Usual:
     pace_ns: float
     """A step, on average."""
     ahead_ns: float
-    """The furthest that so many steps as are looked at in a window got ahead of that pace."""
+    """The furthest that so many steps as are looked at in a window got ahead of that pace. Where one of them
+    stalled and a loader's queue filled meanwhile, no step of the window is short."""
 
     @classmethod
     def of(cls, ends_ns: Sequence[int]) -> Usual | None:
