@@ -67,6 +67,36 @@ PLACES = {
         "step",
         "in Net.forward",
     ),
+    "where the device of something beside is the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if offload_config.device == 'cpu':\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the device of a part beside is the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if self.offload.device.type == 'cpu':\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the device of something kept beside is the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if self.swapped[0].device == 'cpu':\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where what was kept beside is on the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if not self.offloaded.is_cuda:\n"
+        "            «here()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the device of the settings is the CPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        if self.config.device == 'cpu':\n"
+        "            «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
     "where the device is one of several": (
         "class Net(nn.Module):\n    def forward(self, x):\n        if x.device.type in ('cpu', 'cuda'):\n"
         "            «here()»",

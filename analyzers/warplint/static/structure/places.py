@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from warplint.static.parsing.tree import dotted, last_name
+from warplint.static.parsing.tree import below, dotted, last_name
 from warplint.static.tables import conditions
 
 
 def is_on_cpu(test: ast.expr, truth: bool) -> bool:
     """Whether a test, true or not, holds only where tensors are on the CPU: ``not x.is_cuda``."""
     if isinstance(test, ast.Attribute):
-        return test.attr in (conditions.ELSEWHERE if truth else conditions.ON_GPU)
+        is_asked = test.attr in (conditions.ELSEWHERE if truth else conditions.ON_GPU)
+        return is_asked and not _is_beside(test.value)
     if isinstance(test, ast.Call):
         return not truth and (dotted(test.func) or "").endswith("cuda.is_available")
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _is_device(test.left):
@@ -35,7 +36,15 @@ def _is_device(node: ast.expr) -> bool:
         node = node.args[0]
     if isinstance(node, ast.Attribute) and node.attr == "type":
         node = node.value
-    return isinstance(node, ast.Name | ast.Attribute) and last_name(node) in conditions.DEVICES
+    if isinstance(node, ast.Attribute):
+        return node.attr in conditions.DEVICES and not _is_beside(node.value)
+    return isinstance(node, ast.Name) and node.id in conditions.DEVICES
+
+
+def _is_beside(owner: ast.expr) -> bool:
+    """Whether names say that something is kept apart from what is computed: ``offload_config``."""
+    named = [last_name(part) for part in below(owner) if isinstance(part, ast.Name | ast.Attribute)]
+    return any(conditions.BESIDE.search(name) for name in named)
 
 
 def _is_type(node: ast.expr) -> bool:

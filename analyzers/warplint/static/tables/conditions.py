@@ -5,6 +5,9 @@ Source: the Python library, torch.Tensor in the PyTorch documentation.
 
 from __future__ import annotations
 
+import re
+
+from warplint.source.pattern import Pattern
 from warplint.static.tables.words import words
 
 NEVER = words(
@@ -42,3 +45,6 @@ DEVICES = words("device device_type dev")
 
 DEVICE_TYPES = words("type device_type")
 """Names of a device's kind, which has no number."""
+
+BESIDE = Pattern(r"(^|_)(offload|swap|nvme|stor(e|age)(_|$)|replay)", re.IGNORECASE)
+"""Parts of the names of what is kept beside the computing, which may be on the CPU where that is on a GPU."""
