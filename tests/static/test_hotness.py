@@ -97,6 +97,55 @@ PLACES = {
         "once",
         "only where tensors are on the CPU",
     ),
+    "where a tensor on the CPU is moved to the GPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if not x.is_cuda:\n            x = «x.cuda()»",
+        "step",
+        "in Net.forward",
+    ),
+    "where tensors on the CPU are moved to another's device": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if x.device.type == 'cpu':\n            x = «x.to(y.device)»",
+        "step",
+        "in Net.forward",
+    ),
+    "where a helper moves a tensor to the GPU": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if not x.is_cuda:\n            x = «move_to_device(x)»",
+        "step",
+        "in Net.forward",
+    ),
+    "where a helper is handed the device": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if not x.is_cuda:\n            x = «send(x, self.device)»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the GPU has left, and a tensor is moved there": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if x.is_cuda:\n            return x\n        x = «x.to('cuda', torch.half)»",
+        "step",
+        "in Net.forward",
+    ),
+    "where the GPU has left, after a move": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        x = x.to(self.device)\n        if x.is_cuda:\n            return fast(x, device='cuda')\n"
+        "        «here()»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
+    "where a tensor on the CPU stays there": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if not x.is_cuda:\n            x = «x.to(torch.float32)».to(x.device).to('cpu').to(y.dtype)",
+        "once",
+        "only where tensors are on the CPU",
+    ),
+    "where the program works on the CPU, and moves a tensor there": (
+        "class Net(nn.Module):\n    def forward(self, x):\n"
+        "        if device.type == 'cpu':\n            x = «x.to(device)»",
+        "once",
+        "only where tensors are on the CPU",
+    ),
     "where the device is one of several": (
         "class Net(nn.Module):\n    def forward(self, x):\n        if x.device.type in ('cpu', 'cuda'):\n"
         "            «here()»",

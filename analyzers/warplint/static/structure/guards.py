@@ -64,12 +64,16 @@ def _leaves_early(block: Block) -> bool:
 
 
 def _body(block: Block, statement: ast.If) -> list[ast.stmt]:
-    """The statements of a branch; after an ``if`` that leaves, the rest of the function stands for them."""
+    """The statements of a branch; after an ``if`` that leaves, what ends later in the function stands in."""
     if block.kind is BlockKind.TAKEN:
         return statement.body
     if statement.orelse or block.function is None:
         return statement.orelse
-    return list(block.function.node.body)
+    return [part for part in block.function.node.body if _end(part) > _end(statement)]
+
+
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
 def _by_test(statement: ast.If, taken: bool, body: Iterable[ast.stmt]) -> Effect:
@@ -113,7 +117,7 @@ _STRONGEST = (Effect.ON_CPU, Effect.ONCE, Effect.SPARSE)
 
 def _of_part(test: ast.expr, truth: bool, body: Iterable[ast.stmt]) -> Effect:
     if places.is_on_cpu(test, truth):
-        return Effect.ON_CPU
+        return Effect.NONE if places.leaves_cpu(test, body) else Effect.ON_CPU
     cache = _empty_cache(test, truth)
     if cache is not None:
         return (

@@ -48,3 +48,6 @@ DEVICE_TYPES = words("type device_type")
 
 BESIDE = Pattern(r"(^|_)(offload|swap|nvme|stor(e|age)(_|$)|replay)", re.IGNORECASE)
 """Parts of the names of what is kept beside the computing, which may be on the CPU where that is on a GPU."""
+
+MOVES = Pattern(r"cuda|(\w+_)?to_(\w+_)?(cuda|gpu|device)")
+"""Methods and helpers that move tensors to a GPU, by name."""
