@@ -32,6 +32,8 @@ class Recorder:
         self._on_failure = on_failure
         # Reentrant: a signal handler of the program's may come here while it interrupts a write.
         self._lock = threading.RLock()
+        self._writing = False
+        """Whoever finds it so interrupts a write, whose file is not to be closed under it."""
 
     def json(self, record: Record, value: object) -> None:
         self._write(lambda writer: writer.write_json(record, value))
@@ -55,37 +57,52 @@ class Recorder:
         self._write(lambda writer: writer.write_source(identifier, path, digest, text))
 
     def close(self) -> None:
+        """Raises OSError."""
         with self._lock:
             writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+            if writer is not None and not self._writing:
+                writer.close()
 
     def abandon(self) -> None:
         """Write no more: after a fork the file belongs to the parent.
 
         Takes no lock, which a thread that the fork did not copy may hold forever.
         """
-        self._let_go()
-        self._lock = threading.RLock()
-
-    def _let_go(self) -> None:
-        """Python would tell the program of a file that was not closed, if it asks for such warnings."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            with suppress(OSError):
-                writer.close()
+            _close(writer)
+        self._lock = threading.RLock()
+        self._writing = False
 
     def _write(self, write: Callable[[RawWriter], None]) -> None:
-        try:
-            with self._lock:
-                if self._writer is None:
-                    return
-                write(self._writer)
-        except OSError as error:
-            self._fail(error)
+        failure: OSError | ValueError | None = None
+        with self._lock:
+            writer, interrupts = self._writer, self._writing
+            if writer is None:
+                return
+            try:
+                self._writing = True
+                write(writer)
+            except (OSError, ValueError) as error:
+                # Whoever let go of the file while this wrote has said why.
+                if self._writer is writer:
+                    failure = error
+                    self.failed = True
+                    self._writer = None
+            finally:
+                self._writing = interrupts
+                if self._writer is not writer and not interrupts:
+                    _close(writer)
+        if failure is not None:
+            self._tell(failure)
 
-    def _fail(self, error: OSError) -> None:
-        self.failed = True
-        self._let_go()
-        terminal.say(f"the capture stops here, the program goes on: {self.path}: {error.strerror or error}")
+    def _tell(self, failure: OSError | ValueError) -> None:
+        why = getattr(failure, "strerror", None) or failure
+        terminal.say(f"the capture stops here, the program goes on: {self.path}: {why}")
         self._on_failure()
+
+
+def _close(writer: RawWriter) -> None:
+    """Python would tell the program of a file that was not closed, if it asks for such warnings."""
+    with suppress(OSError):
+        writer.close()
