@@ -517,6 +517,65 @@ class Scale(torch.autograd.Function):
 """,
         "tensor likely",
     ),
+    "what an autograd function keeps of its inputs": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, bound = inputs
+        return «bound»
+""",
+        "unknown",
+    ),
+    "one of the inputs that an autograd function keeps": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        return «inputs[1]»
+""",
+        "unknown",
+    ),
+    "another method of an autograd function": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def vmap(info, in_dims, x, values):
+        return «values»
+""",
+        "unknown",
+    ),
+    "the context of an autograd function by another name": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def backward(memory, dy):
+        return «memory»
+""",
+        "unknown",
+    ),
+    "the context of an autograd function's forward by another name": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(memory, x):
+        return «memory»
+""",
+        "unknown",
+    ),
+    "the first input of an autograd function without a context": (
+        """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(x, bound):
+        return «x»
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+""",
+        "tensor likely",
+    ),
     "gradients of anything": (
         """
 class Clip(nn.Module):

@@ -466,11 +466,10 @@ class Knowledge(Asking):
         known = self.evidence_in(node)
         class_role = self.class_role(owner) if owner is not None else None
         is_model = class_role in _MODELS and self.role(function) is Role.FORWARD
+        inputs = parameters.entering_autograd(function) if class_role == _AUTOGRAD else frozenset()
         env: Env = {}
         for argument, default in with_defaults(node.args):
-            is_input = is_model or (
-                class_role == _AUTOGRAD and parameters.enters_autograd(function.name, argument.arg)
-            )
+            is_input = is_model or argument.arg in inputs
             value = parameters.value_of(argument, default, given.get(argument.arg), known, is_input)
             env[argument.arg] = Binding(parameters.on_entry(value, argument.arg, likely), ())
         if owner is not None and node.args.args and not has_decorator(node, "staticmethod"):

@@ -37,12 +37,20 @@ def value_of(
     return _by_name(name)
 
 
-def enters_autograd(method: str, name: str) -> bool:
-    """Whether a parameter of an autograd function is a tensor: gradients are, and inputs of telling names.
+def entering_autograd(function: FunctionOutline) -> frozenset[str]:
+    """The parameters of an autograd function that are tensors: gradients, and inputs of telling names.
 
-    What else ``forward`` takes are mostly numbers and flags.
+    What else ``forward`` takes are mostly numbers and flags. The first parameter is the context, which
+    ``forward`` has not beside ``setup_context`` (PyTorch's notes on extending torch.autograd).
     """
-    return (method == "backward" and name != "ctx") or naming.TENSOR_PARAMETER.fullmatch(name) is not None
+    owner = function.class_
+    if owner is None or function.name not in {"forward", "backward"}:
+        return frozenset()
+    names = [argument.arg for argument, _ in with_defaults(function.node.args)]
+    if function.name == "backward":
+        return frozenset(names[1:])
+    inputs = names if "setup_context" in owner.methods else names[1:]
+    return frozenset(name for name in inputs if naming.TENSOR_PARAMETER.fullmatch(name))
 
 
 def on_entry(value: Value, name: str, likely: bool) -> Value:
