@@ -27,8 +27,7 @@ def is_left_behind(loader: ast.Call, name: str, facts: Facts) -> bool:
     spread = {given.value for given in handed if given.arg is None}
     given_on = {
         part
-        for call in below(function.node)
-        if isinstance(call, ast.Call) and call is not loader and is_loader(call, facts)
+        for call in _others(loader, facts)
         for given in call.keywords
         if given.arg == name
         for part in ast.walk(given.value)
@@ -37,6 +36,26 @@ def is_left_behind(loader: ast.Call, name: str, facts: Facts) -> bool:
     is_changed = any(_is_name(node, more) and node not in spread for node in uses)
     named = [node for node in uses if node.id == name]
     return bool(named) and not is_changed and all(node in given_on for node in named)
+
+
+def is_given_to_twin(loader: ast.Call, name: str, facts: Facts) -> bool:
+    """Whether a setting is left behind that another loader of the same data set is handed."""
+    data = [ast.unparse(given) for given in _data(loader)]
+    return is_left_behind(loader, name, facts) and any(
+        keyword(call, name) is not None and [ast.unparse(given) for given in _data(call)] == data
+        for call in _others(loader, facts)
+    )
+
+
+def _data(loader: ast.Call) -> list[ast.expr]:
+    return [*loader.args[:1], *(given.value for given in loader.keywords if given.arg == "dataset")]
+
+
+def _others(loader: ast.Call, facts: Facts) -> list[ast.Call]:
+    """The other loaders that the function around makes."""
+    function = facts.function(loader)
+    calls = [node for node in below(function.node) if isinstance(node, ast.Call)] if function else []
+    return [call for call in calls if call is not loader and is_loader(call, facts)]
 
 
 def _is_name(node: ast.expr, argument: ast.arg | None) -> bool:

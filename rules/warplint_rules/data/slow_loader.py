@@ -11,7 +11,7 @@ from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule,
 from warplint_rules._calls import argument, has_unpacking, keyword, with_keyword
 from warplint_rules._loaders import CALLS, POSITIONS
 from warplint_rules._loops import loops_around
-from warplint_rules.data._left_behind import is_left_behind
+from warplint_rules.data._left_behind import is_given_to_twin, is_left_behind
 from warplint_rules.data._purpose import Purpose, keeps_order, purpose_of
 from warplint_rules.data._source import Source, source_of
 
@@ -48,6 +48,8 @@ class SlowDataLoader(Rule):
       there;
     - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them or are
       parameters of the function that it hands to another loader only, and for settings given as variables;
+    - on a loader that need not be for training, about a parameter that the function hands to its loaders of
+      other data sets only;
     - on loaders of graphs without workers, as their graphs mostly are in memory;
     - about persistence, where the loader is made anew for every pass or `persistent_workers` is written out;
     - when neither the names around the loader, nor `shuffle` or a sampler, nor a data set that reads files
@@ -268,6 +270,39 @@ batches = DataLoader(pictures, 128, True, None, None, 4, None, True, persistent_
 """,
         ),
         Example(
+            "Workers may be none, and persistent ones are an error then.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def loaders(data, num_workers, few, persistent_workers=False):
+    first = DataLoader(data, num_workers=num_workers, persistent_workers=persistent_workers)
+    second = «DataLoader(data, num_workers=few)»
+    return first, second
+
+
+def trained(data, num_workers):
+    first = DataLoader(data, num_workers=num_workers, pin_memory=True)
+    train = «DataLoader(data, pin_memory=True)»
+    return first, train
+""",
+            """\
+from torch.utils.data import DataLoader
+
+
+def loaders(data, num_workers, few, persistent_workers=False):
+    first = DataLoader(data, num_workers=num_workers, persistent_workers=persistent_workers)
+    second = DataLoader(data, num_workers=few, persistent_workers=persistent_workers and few > 0)
+    return first, second
+
+
+def trained(data, num_workers):
+    first = DataLoader(data, num_workers=num_workers, pin_memory=True)
+    train = DataLoader(data, pin_memory=True, num_workers=num_workers, persistent_workers=num_workers > 0)
+    return first, train
+""",
+        ),
+        Example(
             "A setting that the function takes reaches only one of its two loaders.",
             """\
 from torch.utils.data import DataLoader
@@ -314,6 +349,24 @@ def both(train_data, val_data, pin_memory, **more):
     train_loader = DataLoader(train_data, num_workers=8, pin_memory=pin_memory, **more)
     val_loader = DataLoader(val_data, num_workers=8, **more)
     return train_loader, val_loader
+""",
+        ),
+        Example(
+            "No workers that could go on, and a setting of a loader over other data.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def both(data, workers, persistent_workers):
+    first = DataLoader(data, num_workers=workers, persistent_workers=persistent_workers)
+    second = DataLoader(data)
+    return first, second, DataLoader(data, num_workers=0)
+
+
+def captioned(images, captions, workers, pin_memory):
+    pictures = DataLoader(images, batch_size=64, num_workers=workers, pin_memory=pin_memory)
+    vocabulary = DataLoader(captions, batch_size=64, num_workers=workers)
+    return pictures, vocabulary
 """,
         ),
         Example(
@@ -551,14 +604,24 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
         return []
     missing = [lack for lack in Lack if not _may_be_on(loader, lack.value, facts)]
     if not _trains(loader, dataset, source, facts):
-        # Whatever it is for, the caller chooses a setting that does not arrive.
+        # Whatever it is for, the caller chooses a setting of this data set's loaders that does not arrive.
         is_other = purpose_of(loader, dataset, facts) is Purpose.OTHER
-        missing = [] if is_other else [lack for lack in missing if is_left_behind(loader, lack.value, facts)]
-    # Written out, the default is a choice: workers that go on hold their memory, and an old data set.
-    is_chosen = _argument(loader, Lack.PERSISTENT.value) is not None
-    if Lack.PERSISTENT in missing and (is_chosen or _is_made_anew(loader, facts)):
+        missing = (
+            [] if is_other else [lack for lack in missing if is_given_to_twin(loader, lack.value, facts)]
+        )
+    if Lack.PERSISTENT in missing and not _may_persist(loader, Lack.WORKERS in missing, facts):
         missing.remove(Lack.PERSISTENT)
     return missing
+
+
+def _may_persist(loader: ast.Call, gets_workers: bool, facts: Facts) -> bool:
+    """Whether the loader has workers or is to get them, which may go on after an epoch.
+
+    Written out, the default is a choice: workers that go on hold their memory, and an old data set.
+    """
+    has_workers = gets_workers or _is_on(loader, Lack.WORKERS.value)
+    is_chosen = _argument(loader, Lack.PERSISTENT.value) is not None
+    return has_workers and not is_chosen and not _is_made_anew(loader, facts)
 
 
 def _may_be_on(loader: ast.Call, name: str, facts: Facts) -> bool:
@@ -577,14 +640,17 @@ def _is_worth_workers(loader: ast.Call) -> bool:
 
 def _setting(lack: Lack, loader: ast.Call, facts: Facts) -> str:
     """What the fix sets: workers that outlive the epoch are an error where there are none."""
-    if is_left_behind(loader, lack.value, facts):
-        return lack.value
+    is_handed = is_left_behind(loader, lack.value, facts)
     if lack is Lack.WORKERS:
-        return str(WORKERS)
-    workers = _argument(loader, "num_workers")
+        return lack.value if is_handed else str(WORKERS)
+    workers = _argument(loader, Lack.WORKERS.value)
+    if workers is None and is_left_behind(loader, Lack.WORKERS.value, facts):
+        workers = ast.Name(Lack.WORKERS.value)
+    wanted = lack.value if is_handed else "True"
     if lack is Lack.PINNED or workers is None or isinstance(workers, ast.Constant):
-        return "True"
-    return ast.unparse(ast.Compare(workers, [ast.Gt()], [ast.Constant(0)]))
+        return wanted
+    has_workers = ast.unparse(ast.Compare(workers, [ast.Gt()], [ast.Constant(0)]))
+    return f"{wanted} and {has_workers}" if is_handed else has_workers
 
 
 def _trains(loader: ast.Call, dataset: ast.expr, source: Source, facts: Facts) -> bool:
