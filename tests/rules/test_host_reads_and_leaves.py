@@ -49,3 +49,10 @@ def test_a_value_in_a_text_is_not_called_a_test() -> None:
     text, test = found("WL201", told='print(f"{loss}")'), found("WL201", told="assert loss < 3")
     assert text.message.startswith("The text of `loss`") and "torch.where" not in text.message
     assert test.message.startswith("The test of `loss < 3`") and "torch.where" in test.message
+
+
+def test_pieces_copied_to_the_host_are_not_to_be_read_as_numbers() -> None:
+    copied = found("WL201", made="for i in range(8): kept[i] = (x[i] * 2).cpu()")
+    read = found("WL201", made="for i in range(8): kept[i] = x[i].item()")
+    assert "one `.cpu()`" in copied.message and ".tolist()" not in copied.message
+    assert "one `.tolist()`" in read.message

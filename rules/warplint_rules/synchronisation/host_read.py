@@ -44,7 +44,7 @@ class HostReadInHotLoop(Rule):
     - behind a guard that opens on one rank only (`if rank == 0:`, `if is_main_process():`), though that rank
       waits in each step, and where the step has collectives all others wait for it: read the value every N
       steps there too;
-    - in branches that run only where tensors are on the CPU (`if not x.is_cuda:`);
+    - in branches that run only where tensors are on the CPU (`if not x.is_cuda:`), and leave them there;
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
     - in data sets, transforms, processors, set-up and plotting;
     - for what an environment's `step` or a tokenizer needs;
@@ -597,7 +597,10 @@ def _advice(node: ast.expr, read: ast.expr, facts: Facts) -> str:
         return "Print it every N steps, or collect it (`.detach()`) and print it after the loop."
     if node is read:
         return "Decide on the GPU with `torch.where`, or test every N steps."
-    if any(_is_inside_a_step(loop, facts) for loop in loops_around(node, facts)):
+    is_piece = any(_is_inside_a_step(loop, facts) for loop in loops_around(node, facts))
+    if is_piece and _is_array_read(node):
+        return "Copy all pieces with one `.cpu()`, before the loop or after it."
+    if is_piece:
         return "Read the whole tensor with one `.tolist()` before the loop."
     if _is_array_read(node):
         return f"Keep `{value}` on the GPU and copy it once, after the loop."
