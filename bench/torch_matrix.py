@@ -30,6 +30,7 @@ CORE = (
     "tests/capture/test_training_programs.py",
     "tests/capture/test_step_finding.py",
     "tests/capture/test_line_timeline_against_torch.py",
+    "tests/capture/test_opening_kineto.py",
     COMPILED,
 )
 

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
 from programs import make_project, run_plainly
 
 OPENING = """
@@ -37,3 +38,26 @@ def test_opening_imports_no_compiler(tmp_path: Path) -> None:
         names = [event["name"] for event in events if event.get("cat") == "cpu_op"]
         operators = [name for name in names if name.startswith("aten::")]
         assert operators == ["aten::ones", "aten::empty", "aten::fill_", "aten::exp"]
+
+
+OWN = """
+import torch
+from warplint.capture.gpu.kineto import Trace
+calls, of_torch = 0, torch.profiler.profile.METHOD
+def counted(self):
+    global calls
+    calls += 1
+    of_torch(self)
+torch.profiler.profile.METHOD = counted
+trace = Trace()
+trace.start()
+trace.stop()
+print(calls)
+"""
+
+
+@pytest.mark.parametrize("method", ["prepare_trace", "start_trace"])
+def test_a_method_that_the_program_put_there_runs_as_it_is(tmp_path: Path, method: str) -> None:
+    root = make_project(tmp_path / "project", opening=OWN.replace("METHOD", method))
+    done = run_plainly(root, sys.executable, "opening.py")
+    assert (done.returncode, done.stdout) == (0, b"1\n"), done.stderr

@@ -60,11 +60,11 @@ class Trace:
 
         started = profile(activities=self._activities(), experimental_config=self._config())
         # Kineto reads its log level when it is first prepared, and what it logs goes to standard error.
-        _prepare(started)
+        _call_alone(started, "prepare_trace")
         if _log_level() is None:
             self.notes.append("Kineto's own log lines could not be kept off standard error")
         with _quiet_kineto():
-            started.start_trace()
+            _call_alone(started, "start_trace")
         self._profile = started
         self._learn_threads()
         for _ in range(OPENING_MARKERS):
@@ -128,28 +128,30 @@ class Trace:
             return _ExperimentalConfig()
 
 
-def _prepare(started: Any) -> None:
-    """``started.prepare_trace()``, without the warning and the imports that come with it.
+def _call_alone(started: Any, name: str) -> None:
+    """Call that method without the warning and the imports that come with it.
 
     Torch 2.10 to 2.12 warn, in the first cycle, of a second. ``acc_events=True`` would keep them quiet too,
     and make stopping twenty times as dear (20,000 operators: 11.2 s, not 0.6 s), since torch then makes a
     Python object of every event. A filter of ``warnings`` would make Python forget which warnings the program
     has had, and print them once more.
 
-    It also asks whether torch has ``_inductor``, which imports it: 900 modules, and two seconds, where the
-    program compiles nothing and has no optimizer. So the function gets globals of our own.
+    Torch also asks whether it has ``_inductor`` (2.4 in ``start_trace``, 2.13 in ``prepare_trace``), which
+    imports it: 900 modules, and two seconds, where the program compiles nothing and has no optimizer.
+
+    So a function of torch's gets globals of our own. One that the program has put there does not: what it
+    writes to its own globals would be lost.
     """
-    function = type(started).prepare_trace
+    function = getattr(type(started), name)
+    if not isinstance(function, FunctionType) or function.__globals__ is not vars(torch.profiler.profiler):
+        getattr(started, name)()
+        return
     ours: dict[str, Any] = {"_warn_once": lambda *args, **kwargs: None}
     if "torch._inductor" not in sys.modules:
         ours["torch"] = _WithoutInductor()
-    if isinstance(function, FunctionType):
-        scope = {**function.__globals__, **ours}
-        name, defaults, closure = function.__name__, function.__defaults__, function.__closure__
-        FunctionType(function.__code__, scope, name, defaults, closure)(started)
-    else:
-        # The program's own, in the place of torch's.
-        started.prepare_trace()
+    scope = {**function.__globals__, **ours}
+    defaults, closure = function.__defaults__, function.__closure__
+    FunctionType(function.__code__, scope, function.__name__, defaults, closure)(started)
 
 
 class _WithoutInductor:
