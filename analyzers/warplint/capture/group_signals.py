@@ -29,6 +29,8 @@ class Witness:
         self._came: set[int] = set()
         """Signals of the group that were not asked for yet."""
         self._asking: set[int] = set()
+        self._again: set[int] = set()
+        """Signals that came once more while they were asked about."""
         asked, self._ask = os.pipe()
         self._answer, answering = os.pipe()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -48,8 +50,20 @@ class Witness:
         To be called by the signal's handler, in which others may call it.
         """
         if number in self._asking:
-            # The same again at once: for the witness it was one.
+            # The same again at once: for the witness it was one, unless it had answered by then.
+            self._again.add(number)
             return True
+        known = self._ask_about(number)
+        if number in self._again:
+            # Once more, or the next that comes to us alone would count as the group's.
+            known = self._ask_about(number) or known
+            # And again only as long as the group gets more: who signals us alone waits for it to be passed on.
+            while number in self._again and self._ask_about(number):
+                pass
+        return known
+
+    def _ask_about(self, number: int) -> bool | None:
+        self._again.discard(number)
         self._asking.add(number)
         try:
             time.sleep(GROUP_S)
