@@ -57,7 +57,7 @@ class Witness:
         if number in self._again:
             # Once more, or the next that comes to us alone would count as the group's.
             known = self._ask_about(number) or known
-            # And again only as long as the group gets more: who signals us alone waits for it to be passed on.
+            # And on only while the group gets more: who signals us alone waits for it to be passed on.
             while number in self._again and self._ask_about(number):
                 pass
         return known
