@@ -22,7 +22,7 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 
 test: ## Everything, as CI runs it
 	@$(MAKE) --jobs=4 --output-sync=target environment-3.12 vscode-host vsix neovim format-check lint types wheel extension
-	@WARPLINT_PACKAGES=$(CURDIR)/build/vsix $(MAKE) tests vscode
+	@EXTENSION_PACKAGES=$(CURDIR)/build/vsix $(MAKE) tests vscode
 
 format-check: environment-3.11 ## Is every file formatted?
 	.venv-3.11/bin/ruff format --check .

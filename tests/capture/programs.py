@@ -25,6 +25,8 @@ from warplint.capture.layout import (
     parse_steps,
 )
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+
 TIMEOUT_S = 240
 ON_MONITORING = sys.version_info >= (3, 12)
 
@@ -196,6 +198,13 @@ def run(root: Path, *words: str, stdin: bytes | None = None, **options: Any) -> 
     if stdin is not None:
         options["stdin"] = subprocess.PIPE
     return finish(start(root, *words, **options), root, stdin)
+
+
+def says_warplint(root: Path, stderr: bytes) -> bool:
+    """Whether there is a word or a frame of ours. Folders around the project and torch may have our name."""
+    for folder in (root, REPOSITORY, sys.prefix):
+        stderr = stderr.replace(os.fsencode(folder), b"")
+    return b"warplint" in stderr
 
 
 def run_plainly(root: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:

@@ -20,8 +20,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def vsix(shared: Path) -> Callable[[str], Path]:
-    """The extension file for a target: of the folder WARPLINT_PACKAGES, or else made once."""
-    packages = os.environ.get("WARPLINT_PACKAGES")
+    """The extension file for a target: of the folder EXTENSION_PACKAGES, or else made once."""
+    packages = os.environ.get("EXTENSION_PACKAGES")
 
     def made(target: str) -> Path:
         if packages:
