@@ -46,9 +46,9 @@ def test_an_outermost_module_call_is_a_step_of_inference(tmp_path: Path) -> None
 BESIDE = """
 loss, noise = torch.nn.MSELoss(), torch.nn.Dropout()
 for step in range(10):
-    samples = torch.stack([noise(torch.ones(4)) for sample in range(3)])
+    samples = torch.stack([noise(torch.ones(4)) for sample in range(64)])
     time.sleep(0.01)
-    loss(model(samples), torch.zeros(3, 4))
+    loss(model(samples), torch.zeros(64, 4))
     torch.nn.ReLU()(samples)
 """
 
@@ -56,11 +56,11 @@ for step in range(10):
 def test_a_loss_or_a_transform_beside_the_model_makes_no_steps(tmp_path: Path) -> None:
     text = INFERENCE.replace("x is None", "time.sleep(0.02)") + BESIDE
     root = make_project(tmp_path / "project", infer=f"import time\n{text}")
-    process = run(root, *QUICKLY, "infer.py").process
+    process = run(root, "--after", "66", "--steps", "2", "infer.py").process
     if ON_MONITORING:
         # The transform leads until the model, which takes longer, has been called for the first time.
-        assert process.steps == list(range(1, 3 + 10 + 1))
-        assert process.closed[0]["step"] == 2 + 1 + 2
+        assert process.steps == list(range(1, 64 + 10 + 1))
+        assert process.closed[0]["step"] == 64 + 2 + 1 + 2
     else:
         assert process.steps == []
 
@@ -79,6 +79,16 @@ def test_which_module_makes_the_steps() -> None:
     assert leading.makes_step(third, 1)
     del third
     assert leading.makes_step(first, 1), "nobody leads any more"
+
+
+def test_however_many_transforms_a_batch_has_the_model_makes_the_steps() -> None:
+    first, second, model, loss = (torch.nn.Linear(1, 1) for _ in range(4))
+    leading = LeadingModule()
+    # All of a batch takes 2 * 64 * 3 of transforms, each of which takes less than two calls of the model.
+    batch = [*[(first, 3), (second, 3)] * 64, (model, 100), (loss, 1)]
+    assert leading.makes_step(model, 100), "it was warmed up"
+    for _ in range(10):
+        assert [call for call in batch if leading.makes_step(*call)] == [(model, 100)]
 
 
 def test_forward_passes_before_training_are_no_steps(tmp_path: Path) -> None:
