@@ -234,6 +234,36 @@ train(3)
     assert done.process.ended
 
 
+def test_a_signal_handler_that_raises_in_our_code_leaves_the_capture_as_it_is(tmp_path: Path) -> None:
+    text = f"""
+import signal, sys
+{TRAINING}
+class Stop(Exception): pass
+def stop(number, frame): raise Stop
+signal.signal(signal.SIGTERM, stop)
+def interrupt(name):
+    def watch(frame, event, argument):
+        if event == "call" and frame.f_code.co_name == name and "capture" in frame.f_code.co_filename:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGTERM)
+    sys.setprofile(watch)
+train(5)
+for name in ("_count_step", "add", "step_ended", "mark"):
+    interrupt(name)
+    try:
+        train(1)
+    except Stop:
+        print(name)
+train(1)
+"""
+    root = make_project(tmp_path / "project", train=text)
+    done = run(root, "--after", "2", "--steps", "1000000", "train.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"_count_step\nadd\nstep_ended\nmark\n", b"")
+    assert "gave-up" not in done.process.notes
+    assert done.process.closed[0]["reason"] == "the program ended"
+    assert done.process.steps == [1, 2, 3, 4, 5, 6, 7, 8], "two were interrupted before they were counted"
+
+
 def test_without_torch_the_user_is_told(tmp_path: Path) -> None:
     root = make_project(tmp_path / "project", plain="print('runs')")
     done, shown = run_at_terminal(root, "plain.py")
@@ -320,10 +350,12 @@ except KeyboardInterrupt:
 
 def test_an_interrupt_of_us_alone_ends_the_program_and_keeps_the_capture(tmp_path: Path) -> None:
     text = f"""
+import time
 {TRAINING}
 train(5)
 print("ready", flush=True)
-train(1_000_000)
+# Where the interrupt comes in our code, its traceback shows that.
+time.sleep(60)
 """
     root = make_project(tmp_path / "project", train=text)
     process = start(root, "--after", "2", "--steps", "1000000", "--seconds", "600", "train.py")

@@ -19,6 +19,7 @@ from warplint.capture.forked_child import leave_before_destructors
 from warplint.capture.gpu.kineto import ProfilerWatch, may_synchronize
 from warplint.capture.graphs.captures import Graphs
 from warplint.capture.graphs.followed import Follower
+from warplint.capture.interruptions import is_the_programs
 from warplint.capture.layout import Record, raw_name
 from warplint.capture.lines.sources import Sources
 from warplint.capture.lines.tool_ids import GivingWay, out_of_sight
@@ -147,7 +148,11 @@ class Session:
         # As ``_guarded`` does, without its cost: this runs with every step.
         try:
             self._count_step(t_ns)
-        except BaseException:
+        except BaseException as error:
+            half_open = self._state is State.ACTIVE and self._opening is None
+            if is_the_programs(error) and not half_open:
+                # All that is lost is a step.
+                raise
             with self._guarded():
                 raise
 
@@ -325,12 +330,11 @@ class Session:
         """Our failures end the capture, never the program."""
         try:
             yield
-        except Exception as error:
+        except BaseException as error:
+            if is_the_programs(error):
+                self._give_up(f"interrupted by {type(error).__name__}")
+                raise
             self._give_up(f"{type(error).__name__}: {error}")
-        except BaseException as interruption:
-            # A signal of the user's that arrived while our code ran. It is for the program.
-            self._give_up(f"interrupted by {type(interruption).__name__}")
-            raise
 
     def _give_up(self, why: str) -> None:
         text = f"the capture of process {os.getpid()} stopped, the program goes on: {why}"

@@ -37,6 +37,7 @@ class Trace:
     def __init__(self, light: bool = False) -> None:
         self._profile: Any = None
         self._light = light and cuda_in_use()
+        self._marks = 0
         self.markers: list[tuple[int, int, int]] = []
         """``(index, before_ns, after_ns)`` around the record of that index in the trace."""
         self.clock: list[tuple[int, int, int]] = []
@@ -72,7 +73,8 @@ class Trace:
 
     def mark(self) -> None:
         # Not torch.autograd.profiler.record_function, which function and dispatch modes of the program's see.
-        index = len(self.markers)
+        # Told before it is made: a signal may keep one from being noted.
+        index, self._marks = self._marks, self._marks + 1
         record = torch._C._profiler._RecordFunctionFast(f"{MARKER}#{index}")
         before = perf_counter_ns()
         with record:
