@@ -102,8 +102,8 @@ ORDER = {
         *("structure", "inference", "facts", "rules", "analyze"),
     ),
     "warplint.capture": (
-        *("allowance", "background", "collector", "command", "forked_child", "late_imports", "layout"),
-        *("patches", "price", "probe", "settings", "shared_memory", "terminal", "tested"),
+        *("allowance", "background", "collector", "command", "forked_child", "interruptions"),
+        *("late_imports", "layout", "patches", "price", "probe", "settings", "shared_memory", "terminal", "tested"),
         *("folder", "group_signals", "launch", "progress", "recorder", "starting", "summary"),
         *("gpu", "lines", "compiled", "process", "steps", "workers", "layers", "window", "graphs"),
         *("session", "entry", "bootstrap"),
