@@ -103,7 +103,8 @@ ORDER = {
     ),
     "warplint.capture": (
         *("allowance", "background", "collector", "command", "forked_child", "interruptions"),
-        *("late_imports", "layout", "patches", "price", "probe", "settings", "shared_memory", "terminal", "tested"),
+        *("late_imports", "layout", "patches", "price", "probe", "settings", "shared_memory"),
+        *("terminal", "tested"),
         *("folder", "group_signals", "launch", "progress", "recorder", "starting", "summary"),
         *("gpu", "lines", "compiled", "process", "steps", "workers", "layers", "window", "graphs"),
         *("session", "entry", "bootstrap"),
