@@ -46,6 +46,7 @@ CUTS = {
     "a raw string ending in a quoted quote": (['x = r"\\"(" \n', "c\n"]),
     "a byte string": (["x = b'('\n", "c\n"]),
     "a backslash at the end of a line": (["x = 1 + \\\n2\n", "y = 'a\\\nb'\n", "z\n"]),
+    "a backslash at the start of a line": (["def f():\n\\\n    a\n", "b\n\\\nc = 1\n", "d\n"]),
     "semicolons": (["a = 1; b = 2\n", "c\n"]),
     "form feeds": (["a\n", "\x0cb\n", "\x0c\x0cc\n"]),
     "tabs": (["if a:\n\tb\n", "c\n"]),

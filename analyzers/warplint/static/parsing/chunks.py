@@ -28,7 +28,8 @@ _ANY_STRING = "|".join(form.format(q=quote) for form in (_LONG, _SHORT) for quot
 # An f-string whose fields hold neither quotes nor braces needs no closer look.
 _PLAIN_FSTRING = r"""{q}(?!{q})[^{q}\\{{}}\r\n]*(?:\{{[^"'\\{{}}\r\n\#]*\}}[^{q}\\{{}}\r\n]*)*{q}"""
 
-# Everything up to the next place where a statement can start or a bracket changes the depth. The last
+# Everything up to the next place where a statement can start or a bracket changes the depth. A backslash at
+# the start of a line starts none: the next line's indentation counts, which may be that of a block. The last
 # alternative takes any character: the pattern always matches where it stands and so never backtracks.
 _TOKEN = Pattern(
     rf"""
@@ -40,7 +41,7 @@ _TOKEN = Pattern(
       | (?<![fFtT])(?<![fFtT][rR])(?:{_ANY_STRING})
       | (?<=[fFtTrR])(?:{_PLAIN_FSTRING.format(q='"')}|{_PLAIN_FSTRING.format(q="'")})
     )*
-    (?: (?P<line>[\r\n]+(?=\f*[^\s\#]))
+    (?: (?P<line>[\r\n]+(?=\f*[^\s\#\\]))
       | (?P<open>[(\[{{]+)
       | (?P<close>[)\]}}]+)
       | (?P<quote>["'])
