@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from loaders import LOOP, workers_of
 from programs import ON_MONITORING, make_project, run, run_plainly
 
+from warplint.capture.layout import RawReader, Record
 from warplint.capture.lines.loaded_modules import LoadedModules
 from warplint.capture.lines.sources import Sources
 from warplint.capture.lines.tool_ids import CANDIDATES
@@ -297,12 +300,35 @@ def test_modules_loaded_after_others_were_taken_out_are_seen(
             sys.modules.pop(f"seen_{letter}", None)
 
 
-def test_what_cannot_be_followed_is_tried_again_ever_less_often(tmp_path: Path) -> None:
-    user_code = UserCode([tmp_path], [], tmp_path)
-    recorder = Recorder(tmp_path / "raw.wlworker", lambda: None)
+def samples_of(folder: Path) -> WorkerSamples:
+    user_code = UserCode([folder], [], folder)
+    recorder = Recorder(folder / "raw.wlworker", lambda: None)
     sources = Sources(recorder, user_code, 0.0)
-    stamps = Stamps(user_code, UserCode([], [], tmp_path))
-    samples = WorkerSamples(recorder, sources, stamps, Surroundings(LoadedModules([str(tmp_path)])))
+    stamps = Stamps(user_code, UserCode([], [], folder))
+    return WorkerSamples(recorder, sources, stamps, Surroundings(LoadedModules([str(folder)])))
+
+
+def test_turning_lines_on_and_off_is_none_of_a_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = samples_of(tmp_path)
+    # On a machine that has no time for us each may take a second.
+    for name in ("start", "stop"):
+        quickly = getattr(samples._lines, name)
+        monkeypatch.setattr(samples._lines, name, lambda *args, of=quickly: (time.sleep(0.3), of(*args))[1])
+    for _ in range(2):
+        samples.asks()
+        samples.begins(1, sys._getframe())
+        time.sleep(0.2)
+        if samples.ends(fetched=True):
+            samples.write()
+    samples.close()
+    records = RawReader(tmp_path / "raw.wlworker").records()
+    (fetch,) = [json.loads(payload) for kind, payload in records if kind is Record.FETCH]
+    assert fetch["wall_ns"] >= 0.2e9
+    assert fetch["followed_ns"] == pytest.approx(fetch["wall_ns"], abs=0.1e9)
+
+
+def test_what_cannot_be_followed_is_tried_again_ever_less_often(tmp_path: Path) -> None:
+    samples = samples_of(tmp_path)
 
     def fetch() -> bool:
         samples.begins(1, sys._getframe())

@@ -108,9 +108,11 @@ class WorkerSamples:
             self._begun_ns = 0
             return False
         spent_ns = thread_time_ns()
-        self._lines.stop()
+        # What turning lines off takes is none of the fetch's.
         if not self._stamps.full:
             self._stamps.end()
+        with at_rest():
+            self._lines.stop()
         self._ended_ns = now
         events = len(self._stamps.events) // FIELDS + self._lines.passed
         self._price_ns += events * self._event_ns + self._stamps.readings * self._reading_ns
@@ -136,12 +138,13 @@ class WorkerSamples:
         """Follow the fetch that begins, if lines can be followed now."""
         spent_ns = thread_time_ns()
         learn = self._samples < LEARNING or self._samples % LEARN_AGAIN == 0
-        self._stamps.begin(boundary, MAX_EVENTS if self._samples else FIRST_EVENTS)
         following = False
         try:
             following = self._lines.start(learn)
         except Exception as error:
             self._give_up(error)
+        # What turning lines on takes, and looking for code, is none of the fetch's.
+        self._stamps.begin(boundary, MAX_EVENTS if self._samples else FIRST_EVENTS)
         if not following:
             # A debugger of the program's has them, and may have them to the end.
             self._refusals += 1
