@@ -85,14 +85,15 @@ def test_a_window_that_disturbed_the_program_is_said_to_have() -> None:
     times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
     (said,) = times.price(1, {}).sentences(on_gpu=True)
     assert said.startswith(
-        "steps took 1.8 times as long inside window 1: the capture slows the host, so idle"
+        "steps took 1.8 times as long inside window 1: the capture slowed the host, if nothing else did,"
+        " so idle"
     )
 
 
 def test_without_gpu_work_nothing_is_said_of_idle_time() -> None:
     times = StepTimes(31 * MS, 140 * MS, ends(0, 10, 20, 30, 100, 118, 136))
     assert times.price(1, {}).sentences(on_gpu=False) == [
-        "steps took 1.8 times as long inside window 1: the capture slows the host"
+        "steps took 1.8 times as long inside window 1: the capture slowed the host, if nothing else did"
     ]
 
 

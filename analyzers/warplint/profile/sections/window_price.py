@@ -7,6 +7,7 @@ from dataclasses import dataclass
 SLOWED = 1.1
 """A window in which steps took so many times as long as before it is said to have disturbed the program."""
 
+SLOWED_BY = "the capture slowed the host, if nothing else did"
 OVERSTATED = ", so idle time by launch and host is overstated (`warplint run --light` slows it less)"
 
 
@@ -45,5 +46,5 @@ class WindowPrice:
         # Where the steps after it are as slow, it was not the window that slowed them.
         if before and inside and inside > SLOWED * max(before, after or 0.0):
             longer = f"steps took {inside / before:.1f} times as long inside window {self.window}"
-            said.append(f"{longer}: the capture slows the host{OVERSTATED if on_gpu else ''}")
+            said.append(f"{longer}: {SLOWED_BY}{OVERSTATED if on_gpu else ''}")
         return said
