@@ -17,7 +17,7 @@ w = torch.ones(3)
 SHOWN = {
     "half precision": [
         "with torch.autocast('cuda'):\n    pass",
-        "with torch.autocast('cuda', enabled=amp):\n    pass",
+        "amp = True\nwith torch.autocast('cuda', enabled=amp):\n    pass",
         "from torch.cuda.amp import autocast as cast\n@cast()\ndef f(x):\n    return x",
         "import accelerate\na = accelerate.Accelerator(mixed_precision='bf16')",
         "import pytorch_lightning as pl\nt = pl.Trainer(precision='16-mixed')",
@@ -39,7 +39,7 @@ SHOWN = {
     ],
     "loader with workers": [
         "l = DataLoader(data, num_workers=4)",
-        "l = torch.utils.data.dataloader.DataLoader(data, num_workers=args.workers)",
+        "l = torch.utils.data.dataloader.DataLoader(data, num_workers=2)",
     ],
     "CUDA graphs": [
         "with torch.cuda.graph(g):\n    pass",
@@ -76,6 +76,7 @@ NOT_SHOWN = [
     "# torch.compile(net)",
     "text = 'torch.autocast'",
     "with torch.autocast('cuda', enabled=False):\n    pass",
+    "with torch.autocast('cuda', enabled=amp):\n    pass",
     "def autocast(kind):\n    return kind\nautocast('cuda')",
     "class Net:\n    def compile(self):\n        return self\nNet().compile()",
     "import re\nr = re.compile('x')",

@@ -1,8 +1,9 @@
 """Good practice that a score counts: what it is worth, how it is seen, and who says that it pays.
 
-A sign is seen by the engine's names (``from torch import autocast as cast`` is seen, a comment is not), and
-each practice counts once a file. What is the default since PyTorch 2.0 (``zero_grad`` dropping gradients,
-multi-tensor optimizers) earns nothing: everyone has it.
+A sign is seen by the engine's names (``from torch import autocast as cast`` is seen, a comment is not), a
+variable counts by what it is known to be (``settings``), and each practice counts once a file. What is the
+default since PyTorch 2.0 (``zero_grad`` dropping gradients, multi-tensor optimizers) earns nothing: everyone
+has it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import enum
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from warplint.advice.score.settings import Settings
 from warplint.static.facts import Facts
-from warplint.static.inference.arguments import is_off
 from warplint.static.parsing.blocks import CallSite
 from warplint.static.parsing.chunks import Placed
 from warplint.static.parsing.outline import Outline
@@ -26,9 +27,9 @@ from warplint.static.tables.words import words
 class Given(enum.Enum):
     """What an argument or an assigned value must be for the practice to be there."""
 
-    ON = "written, and not literally off"
-    TRUE = "literally True"
-    FALSE = "literally False"
+    ON = "known to be on where the program's user says nothing else"
+    TRUE = "True"
+    FALSE = "False"
     HALF = "16 bits or less"
     TF32 = "TF32 allowed"
     FUSED_ATTENTION = "an attention that does not build the matrix of weights"
@@ -52,6 +53,9 @@ WORDS = {
 }
 """Literals, and last names under ``torch``, that say so."""
 
+OFF = words("0 false no none off")
+"""Texts that a command line takes for off."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sign:
@@ -59,14 +63,14 @@ class Sign:
 
     ``names`` are qualified names of what is called, decorates or is assigned to; ``methods`` are attributes
     called on anything. With ``argument`` that keyword must be as ``given`` says (without one, any argument);
-    ``unless_off`` is a keyword that must not be literally off.
+    ``switch`` is a keyword that must be on where it is written.
     """
 
     names: frozenset[str] = frozenset()
     methods: frozenset[str] = frozenset()
     argument: str | None = None
     given: Given | None = None
-    unless_off: str | None = None
+    switch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ PRACTICES = (
         6,
         (
             Sign(
-                names=words("torch.autocast torch.amp.autocast torch.cuda.amp.autocast"), unless_off="enabled"
+                names=words("torch.autocast torch.amp.autocast torch.cuda.amp.autocast"), switch="enabled"
             ),
             _call("accelerate.Accelerator", argument="mixed_precision", given=Given.HALF),
             _call(*HF_ARGUMENTS, argument="bf16", given=Given.ON),
@@ -286,72 +290,93 @@ class Practices:
             if any(target.rpartition(".")[2] in self._last_names for target in targets)
         }
         seen: dict[Practice, Found] = {}
+        shown = _Shown(facts, Settings(index, facts))
         for placed in index.chunks:
             facts.begin(placed, placed.chunk.tree)
-            for practice, node in self._in_chunk(placed.chunk.outline, wanted, facts, seen):
+            for practice, node in self._in_chunk(placed.chunk.outline, wanted, shown, seen):
                 seen.setdefault(practice, Found(practice, placed, node))
         return [seen[practice] for practice in self._practices if practice in seen]
 
     def _in_chunk(
-        self, outline: Outline, wanted: set[str], facts: Facts, seen: Collection[Practice]
+        self, outline: Outline, wanted: set[str], shown: _Shown, seen: Collection[Practice]
     ) -> Iterator[tuple[Practice, ast.expr]]:
         for site in outline.calls:
             if site.name in wanted and not site.handed_over:
-                yield from self._in_call(site, facts, seen)
+                yield from self._in_call(site, shown, seen)
         for function in outline.functions:
             for decorator in function.node.decorator_list:
-                yield from self._named_by(decorator, None, facts)
+                yield from self._named_by(decorator, None, shown)
         for statement in outline.blocks:
             if type(statement) is ast.Assign and type(statement.targets[0]) is ast.Attribute:
-                yield from self._named_by(statement.targets[0], statement.value, facts)
+                yield from self._named_by(statement.targets[0], statement.value, shown)
 
     def _in_call(
-        self, site: CallSite, facts: Facts, seen: Collection[Practice]
+        self, site: CallSite, shown: _Shown, seen: Collection[Practice]
     ) -> Iterator[tuple[Practice, ast.expr]]:
         signs = self._methods.get(site.name, []) if isinstance(site.node.func, ast.Attribute) else []
-        name = facts.qualified(site.node.func)
+        name = shown.facts.qualified(site.node.func)
         for practice, sign in [*signs, *(self._named.get(name, []) if name is not None else [])]:
-            if practice not in seen and _shows(site.node, sign, facts):
+            if practice not in seen and shown.by_call(site.node, sign):
                 yield practice, site.node
 
     def _named_by(
-        self, node: ast.expr, assigned: ast.expr | None, facts: Facts
+        self, node: ast.expr, assigned: ast.expr | None, shown: _Shown
     ) -> Iterator[tuple[Practice, ast.expr]]:
         """A decorator without arguments, or an attribute that is assigned to."""
         if not isinstance(node, ast.Attribute | ast.Name):
             return
-        name = facts.qualified(node)
+        name = shown.facts.qualified(node)
         for practice, sign in self._named.get(name, []) if name is not None else []:
             is_shown = (
                 sign.given is None
                 if assigned is None
-                else sign.given is not None and _is(assigned, sign.given, facts)
+                else sign.given is not None and shown.by_value(assigned, sign.given)
             )
             if sign.argument is None and is_shown:
                 yield practice, node
 
 
-def _shows(call: ast.Call, sign: Sign, facts: Facts) -> bool:
-    keywords = {word.arg: word.value for word in call.keywords if word.arg is not None}
-    if sign.unless_off is not None and is_off(keywords.get(sign.unless_off)):
-        return False
-    if sign.given is None:
-        return True
-    if sign.argument is None:
-        return any(_is(argument, sign.given, facts) for argument in [*call.args, *keywords.values()])
-    argument = keywords.get(sign.argument)
-    return argument is not None and _is(argument, sign.given, facts)
+class _Shown:
+    """Whether calls and values of one file are what a sign asks for."""
+
+    def __init__(self, facts: Facts, settings: Settings) -> None:
+        self.facts = facts
+        self._settings = settings
+
+    def by_call(self, call: ast.Call, sign: Sign) -> bool:
+        keywords = {word.arg: word.value for word in call.keywords if word.arg is not None}
+        switch = keywords.get(sign.switch) if sign.switch is not None else None
+        if switch is not None and not self.by_value(switch, Given.ON):
+            return False
+        if sign.given is None:
+            return True
+        if sign.argument is None:
+            return any(self._is_literally(value, sign.given) for value in [*call.args, *keywords.values()])
+        argument = keywords.get(sign.argument)
+        return argument is not None and self.by_value(argument, sign.given)
+
+    def by_value(self, node: ast.expr, given: Given) -> bool:
+        """Whether an argument is what a sign asks for, where the program's user says nothing else."""
+        if given is Given.ACCELERATOR:
+            # A device in a variable is mostly that of the data.
+            is_none = isinstance(node, ast.Constant) and node.value is None
+            return not is_none and set(map(str, self._settings.values(node))) != {"cpu"}
+        if self._is_literally(node, given):
+            return True
+        return any(_is(value, given) for value in self._settings.values(node))
+
+    def _is_literally(self, node: ast.expr, given: Given) -> bool:
+        if isinstance(node, ast.Constant):
+            return _is(node.value, given)
+        name = self.facts.qualified(node)
+        return (
+            name is not None and name.startswith("torch.") and name[len("torch.") :] in WORDS.get(given, ())
+        )
 
 
-def _is(argument: ast.expr, given: Given, facts: Facts) -> bool:
-    """Whether an argument is what a sign asks for, as far as the text says."""
+def _is(value: object, given: Given) -> bool:
     if given is Given.ON:
-        return not is_off(argument)
-    if given is Given.ACCELERATOR:
-        return not (isinstance(argument, ast.Constant) and argument.value in (None, "cpu"))
-    if isinstance(argument, ast.Constant):
-        if given in (Given.TRUE, Given.FALSE):
-            return argument.value is (given is Given.TRUE)
-        return str(argument.value) in WORDS[given]
-    name = facts.qualified(argument)
-    return name is not None and name.startswith("torch.") and name[len("torch.") :] in WORDS.get(given, ())
+        return bool(value) and str(value).lower() not in OFF
+    if given in (Given.TRUE, Given.FALSE):
+        return value is (given is Given.TRUE)
+    return str(value) in WORDS[given]
