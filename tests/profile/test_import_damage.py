@@ -34,6 +34,11 @@ def imported(path: Path) -> Profile:
     return import_traces(by_rank([path]), path.parent)
 
 
+def events_before(whole: bytes, begin: int) -> int:
+    """How many events stand whole before a byte."""
+    return len(json.loads(whole[:begin].rstrip(b", \n") + b"]}")["traceEvents"])
+
+
 NO_TRACES = {
     "empty": (b"", "it is empty"),
     "blank": (b" \n\n", "it is not JSON: it begins with ''"),
@@ -59,7 +64,7 @@ NO_TRACES = {
     ),
     "cut in the first event": (
         document(op()).encode()[:60],
-        "nothing in it can be used: in the middle of an event, event 1 in line 3 at byte 22",
+        "nothing in it can be used: it ends in the middle of an event, event 1 in line 3 at byte 22",
     ),
     "not gzip inside": (b"\x1f\x8bnothing", "it is no trace: its gzip data is damaged"),
 }
@@ -115,6 +120,7 @@ def test_a_trace_that_is_cut_off_is_imported_up_to_there(tmp_path: Path) -> None
     begin = whole.rfind(b"{", 0, kernels[3])
     line = whole.count(b"\n", 0, begin) + 1
     said = next(note for note in profile.notes if "not whole" in note)
+    assert f"it ends in the middle of an event, event {events_before(whole, begin) + 1:,}" in said
     assert f"in line {line} at byte {begin:,}" in said
     with pytest.raises(TraceError, match="cut off"):
         read_trace(path)
@@ -236,4 +242,46 @@ def test_a_damaged_header_costs_only_what_it_says(tmp_path: Path) -> None:
     assert profile.totals.wall_us == 5
     assert any("its header is damaged" in note for note in profile.notes)
     with pytest.raises(TraceError, match="its header is damaged"):
+        read_trace(path)
+
+
+def test_what_a_trace_lacks_is_not_said_of_the_run_when_it_is_cut_off(tmp_path: Path) -> None:
+    whole = document(
+        op(dur=9),
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12, "dur": 6, "args": {}},
+        op("train.py(3): step", cat="python_function"),
+        deviceProperties=[{"id": 0, "name": "H100"}],
+    )
+    path = tmp_path / "trace.json"
+    path.write_text(whole[: whole.index('"kernel"')], encoding="utf-8")
+    before_kernel = imported(path).notes
+    assert any(
+        note.endswith("shown is what the 1 events before tell, among which is no work of a GPU")
+        for note in before_kernel
+    )
+    assert any(note.startswith("as far as it goes, the trace has no Python stack") for note in before_kernel)
+    path.write_text(whole[: whole.index('"python_function"')], encoding="utf-8")
+    before_stack = imported(path).notes
+    assert any(note.endswith("shown is what the 2 events before tell") for note in before_stack)
+    path.write_text(whole, encoding="utf-8")
+    assert not any("as far as" in note or "not whole" in note for note in imported(path).notes)
+
+
+def test_a_trace_that_is_cut_off_after_its_events_keeps_what_stands_before_them(tmp_path: Path) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12, "dur": 6, "args": {}}
+    whole = document(op(), kernel, deviceProperties=[{"id": 0, "name": "H100"}])
+    path = tmp_path / "trace.json"
+    text = whole.removesuffix("\n}") + ',\n "traceName": "a'
+    path.write_text(text, encoding="utf-8")
+    profile = imported(path)
+    assert (profile.totals.device, profile.totals.kernels) == ("H100", 1)
+    where = f"at byte {len(text):,}, after its list of events"
+    assert f"the trace is not whole: it ends {where}; all events are there" in profile.notes
+    begin = text.rindex("]")
+    path.write_text(f"{text}}}", encoding="utf-8")
+    assert any(
+        note.startswith(f"what follows its list of events, at byte {begin:,}, is damaged: ")
+        for note in imported(path).notes
+    )
+    with pytest.raises(TraceError, match="all events are there"):
         read_trace(path)

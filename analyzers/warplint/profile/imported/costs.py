@@ -181,7 +181,7 @@ class _Import:
                 for number, source in self.code.process.sources.items()
             },
             notes=[
-                *imported_notes.places(self.detail, self.code),
+                *imported_notes.places(self.detail, self.code, self.trace.cut is not None),
                 *notes.doubts(whole.doubts),
             ],
         )

@@ -51,7 +51,7 @@ def reading(path: Path, trace: Trace) -> list[str]:
     if trace.cut is not None:
         said.append(
             f"the trace is not whole: {trace.cut.reason}, {where(path, trace.cut)}; "
-            f"shown is what the {trace.events:,} events before tell"
+            f"shown is what the {trace.events:,} events before tell{_unseen(trace)}"
         )
     if trace.first_malformed is not None:
         first = trace.first_malformed
@@ -59,6 +59,11 @@ def reading(path: Path, trace: Trace) -> list[str]:
     if trace.header_damage:
         said.append(trace.header_damage)
     return said
+
+
+def _unseen(trace: Trace) -> str:
+    """Kineto writes what the GPU did last."""
+    return "" if len(trace.work) else ", among which is no work of a GPU"
 
 
 def _of_ranks(trace: Trace) -> str:
@@ -102,8 +107,9 @@ def _named(file: RankFile) -> str:
     return file.path.name if file.rank is None else f"{file.path.name} (rank {file.rank})"
 
 
-def places(detail: Detail, code: UserCode) -> list[str]:
-    said = [_PLACES[detail]]
+def places(detail: Detail, code: UserCode, cut: bool) -> list[str]:
+    """``cut``: the trace is not whole, so that what it lacks may have been recorded."""
+    said = [f"as far as it goes, {_PLACES[detail]}" if cut else _PLACES[detail]]
     if code.process.sources:
         said.append("sources are the project's of today: a trace does not say what text ran")
     if code.edited:

@@ -207,7 +207,9 @@ class EventReader:
             raise TraceError(f"event {self.events + 1:,}, at byte {stream.offset:,}, does not end")
         if stream.more():
             return True
-        where = "in the middle of an event" if stream.buffer else "before its list of events does"
+        where = (
+            "it ends in the middle of an event" if stream.buffer else "it ends before its list of events does"
+        )
         self.cut = Damage(self.events + 1, stream.offset, stream.ended_by or where)
         return False
 

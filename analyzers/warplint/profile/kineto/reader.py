@@ -66,17 +66,30 @@ def _read(stream: TraceStream) -> Trace:
     trace.first_malformed, trace.cut = reader.first_malformed, reader.cut
     trace.other_categories = frozenset(columns.others)
     try:
-        trace.header = _header(stream.header, reader.tail)
-        _read_header(trace)
+        _read_header(trace, stream, reader.tail)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         trace.header_damage = f"its header is damaged: {error}"
     return trace
 
 
-def _read_header(trace: Trace) -> None:
+def _read_header(trace: Trace, stream: TraceStream, after: bytes) -> None:
+    """``after`` is the text from the end of the events on, at which ``stream`` stands."""
+    try:
+        trace.header = _header(stream.header, after)
+    except ValueError as error:
+        # What stands before the events is known in any case.
+        trace.header = _header(stream.header, b"")
+        trace.header_damage = f"{_damage_after_events(stream.offset, after, error)}; all events are there"
     trace.base_ns = int(trace.header.get("baseTimeNanoseconds", 0))
     for device in trace.header.get("deviceProperties", []):
         trace.devices[int(device["id"])] = str(device["name"])
+
+
+def _damage_after_events(offset: int, after: bytes, error: ValueError) -> str:
+    """What is wrong with text that begins at ``offset``."""
+    if after.rstrip().endswith(b"}"):
+        return f"what follows its list of events, at byte {offset:,}, is damaged: {error}"
+    return f"the trace is not whole: it ends at byte {offset + len(after):,}, after its list of events"
 
 
 def _header(before: bytes, after: bytes) -> dict[str, Any]:
