@@ -18,6 +18,7 @@ from warplint.project.selection import did_you_mean
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+VERSION = "--version"
 SHOW_TRACEBACK = "WARPLINT_TRACEBACK"
 FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, errno.EIO, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
@@ -60,12 +61,13 @@ def _run(arguments: list[str]) -> int:
         epilog="`warplint COMMAND --help` explains a command.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"warplint {__version__}")
+    parser.add_argument(VERSION, action="version", version=f"warplint {__version__}")
     if first and not first.startswith("-") and first not in verbs:
         parser.error(_unknown_verb(first, verbs))
     subparsers = parser.add_subparsers(metavar="COMMAND", title="commands", dest="verb")
-    # A command pays for its own imports only; help needs them all.
-    for verb in [first] if first in verbs else verbs:
+    # A command pays for its own imports only, and the version for none; help needs them all.
+    needed = [first] if first in verbs else [] if first == VERSION else verbs
+    for verb in needed:
         _module(verb).add_parser(subparsers)
     namespace = parser.parse_args(arguments)
     if namespace.verb is None:

@@ -1,4 +1,4 @@
-"""A small file is checked before much else is imported."""
+"""A small file is checked, and the version told, before much else is imported."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def test_what_a_small_file_needs(tmp_path: Path, text: str, needs_engine: bool) 
         [sys.executable, "-c", CHECK, file], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout.splitlines()[-1] == f"[] {needs_engine}"
+
+
+def test_the_version_needs_no_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "warplint", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("warplint ")
+    assert "warplint.commands\n" in done.stderr
+    assert "warplint.commands." not in done.stderr
