@@ -43,7 +43,7 @@ class NotebookText(SourceText):
         held = [{"cell_type": "code", "source": cell.source.text} for cell in cells]
         notebook = Notebook(json.dumps({"cells": held, "metadata": {}}).encode(), path)
         super().__init__(notebook.code.text, path)
-        self.faults: Sequence[tuple[Span, str]] = notebook.faults()
+        self.faults: Sequence[tuple[Span, str]] = notebook.faults(notebook.code.text)
         self.parts: Mapping[str, Part] = {part.uri: part for part in self._parts(cells)}
 
     def _parts(self, cells: Sequence[Cell]) -> Iterator[Part]:

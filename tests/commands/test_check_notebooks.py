@@ -85,6 +85,16 @@ def test_a_cell_that_does_not_parse_is_named_and_the_others_are_checked(warplint
     assert len(lines) == 2
 
 
+def test_half_a_character_is_shown_as_none_and_stays(warplint: CommandLine) -> None:
+    book = notebook(IMPORTS, "x = 'HALF'", NET).replace("HALF", r"\ud83d")
+    file = warplint.write("nb.ipynb", book)
+    shown = warplint("check", "--fix").stdout
+    assert " --> nb.ipynb:cell 3:1:1\n" in shown and "1 | x = '\ufffd'\n" in shown
+    assert file.read_text(encoding="utf-8") == notebook(IMPORTS, "x = 'HALF'", FIXED).replace(
+        "HALF", r"\ud83d"
+    )
+
+
 def test_what_is_no_notebook_is_a_finding(warplint: CommandLine) -> None:
     warplint.write("nb.ipynb", '{"cells": [\n}')
     done = warplint("check", "--format", "concise")

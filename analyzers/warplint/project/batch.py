@@ -204,20 +204,22 @@ def _kept(
 def _needs_no_engine(read: Document) -> bool:
     """Whether it is plain that there is nothing to say: no framework, no comment for us, and it parses."""
     text = read.code.text
-    return not (shows_pytorch(text) or may_have_pragma(text) or read.faults()) and parsed(text) is not None
+    return (
+        not (shows_pytorch(text) or may_have_pragma(text) or read.faults(text)) and parsed(text) is not None
+    )
 
 
 def _result(engine: Engine, read: Document, checked: Checked) -> FileResult:
     """What was found in a document's code, or in a changed version of it."""
-    findings = [*_faults(engine, read), *checked.findings]
+    findings = [*_faults(engine, read, checked.source.text), *checked.findings]
     findings.sort(key=lambda finding: (finding.span, finding.code))
     result = FileResult(checked.source.path, checked.source, tuple(findings), checked.notices)
     return presented(read, result)
 
 
-def _faults(engine: Engine, read: Document) -> list[Finding]:
-    """One WL001 for a document with parts that cannot be parsed."""
-    faults = read.faults()
+def _faults(engine: Engine, read: Document, text: str) -> list[Finding]:
+    """One WL001 for a document with parts that cannot be parsed, by a version of its code."""
+    faults = read.faults(text)
     if not faults or engine.config.selection_for(read.code.path).ignores(UNPARSABLE.code):
         return []
     span, message = faults[0]

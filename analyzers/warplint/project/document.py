@@ -28,8 +28,8 @@ class Document(Protocol):
         """A version of ``code`` as people know it, with the same lines, and where cells start in it."""
         ...
 
-    def faults(self) -> list[tuple[Span, str]]:
-        """Parts that had to be left out of ``code``: where in it, and why."""
+    def faults(self, text: str) -> list[tuple[Span, str]]:
+        """Parts that had to be left out of ``code``: where in a version of it, and why."""
         ...
 
 
@@ -47,7 +47,7 @@ class PlainDocument:
         same = text == self.code.text
         return self.code if same else SourceText(text, self.code.path, self.code.encoding), ()
 
-    def faults(self) -> list[tuple[Span, str]]:
+    def faults(self, text: str) -> list[tuple[Span, str]]:
         return []
 
 
@@ -95,4 +95,7 @@ class _Move:
     def _offset(self, offset: int) -> int:
         place = self._old.position(offset)
         start = self._new.line_starts[place.line - 1]
-        return min(start + place.column - 1, start + len(self._new.line(place.line)))
+        shown = self._new.line(place.line)
+        is_masked = self._old.line(place.line) != shown
+        # What is said of a masked line is said of all of it.
+        return start + (len(shown) if is_masked and place.column > 1 else place.column - 1)

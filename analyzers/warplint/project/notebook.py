@@ -16,7 +16,7 @@ from pathlib import Path
 
 from warplint.source.records import dataclass
 from warplint.source.span import Span
-from warplint.source.text import SourceError, SourceText
+from warplint.source.text import LINE_END, SURROGATE, SourceError, SourceText
 
 CELL, LINE = "\ue000", "\ue001"
 CELL_MARK = re.compile(rf"# {CELL}(\d+)")
@@ -33,9 +33,9 @@ BLANKS = re.compile(r"[ \t\n\r]*")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A cell that cannot be parsed: the line in the joined text, from 1, and why."""
+    """A cell that cannot be parsed: the number of its masked line at fault, and why."""
 
-    line: int
+    masked: int
     message: str
 
 
@@ -58,28 +58,33 @@ class Notebook:
         self._cells = _code_cells(self._json)
         self._masked: list[str] = []
         self.broken: list[Broken] = []
-        lines: list[str] = []
-        for cell in self._cells:
-            lines.append(f"# {CELL}{cell.number}")
-            lines += self._python(cell.source.split("\n"), len(lines) + 1)
-        self.code = SourceText("\n".join(lines), path)
+        joined = "".join(f"# {CELL}{cell.number}\n{self._python(cell.source)}" for cell in self._cells)
+        self.code = SourceText(joined.removesuffix("\n"), path)
 
     def shown(self, text: str) -> tuple[SourceText, tuple[tuple[int, int], ...]]:
         """A version of ``code`` as people know it, line for line, and where its cells start.
 
         Each start is the line before a cell's first, and the cell's number.
         """
-        lines = [self._original(line) for line in text.split("\n")]
+        lines = [self._original(line) for line in with_ends(text)]
         starts = []
         for number, line in enumerate(lines, 1):
-            if mark := CELL_MARK.fullmatch(line):
+            if mark := CELL_MARK.match(line):
                 starts.append((number, int(mark[1])))
-                lines[number - 1] = f"# cell {mark[1]}"
-        return SourceText("\n".join(lines), self.code.path), tuple(starts)
+                lines[number - 1] = f"# cell {mark[1]}{line[mark.end() :]}"
+        # JSON can hold half a character, which no terminal or file can show.
+        whole = SURROGATE.sub("\ufffd", "".join(lines))
+        return SourceText(whole, self.code.path), tuple(starts)
 
-    def faults(self) -> list[tuple[Span, str]]:
-        """The cells that cannot be parsed: where in ``code``, and why."""
-        return [(self._span(fault), fault.message) for fault in self.broken]
+    def faults(self, text: str) -> list[tuple[Span, str]]:
+        """The cells that cannot be parsed: where in a version of ``code``, and why."""
+        places: dict[int, Span] = {}
+        start = 0
+        for line in with_ends(text):
+            if mark := LINE_MARK.match(line):
+                places[int(mark[1])] = Span(start, start + mark.end())
+            start += len(line)
+        return [(places[fault.masked], fault.message) for fault in self.broken]
 
     def encode(self, text: str) -> bytes:
         """The notebook's bytes with its cells as in a version of ``code``; all else is as it was."""
@@ -92,56 +97,54 @@ class Notebook:
                 end = cell.end
         return "".join([*pieces, self._json[end:]]).encode()
 
-    def _span(self, fault: Broken) -> Span:
-        start = self.code.line_starts[fault.line - 1]
-        return Span(start, start + len(self.code.line(fault.line)))
-
-    def _python(self, lines: list[str], first: int) -> list[str]:
-        """A cell's lines with those masked that are not Python; ``first`` is its first in the joined text."""
+    def _python(self, source: str) -> str:
+        """A cell's source, and a line feed of ours, with those lines masked that are not Python."""
+        lines = with_ends(f"{source}\n")[:-1]
         magic = next((number for number, line in enumerate(lines) if line.strip()), 0)
         if lines[magic].startswith("%%"):
             if not PYTHON_CELL_MAGICS.match(lines[magic]):
-                return [self._comment(line) for line in lines]
-            lines = [*lines[:magic], self._statement(lines[magic]), *lines[magic + 1 :]]
-        while (error := _error("\n".join(lines))) is not None:
+                return "".join(map(self._comment, lines))
+            lines[magic] = self._statement(lines[magic])
+        while (error := _error("".join(lines))) is not None:
             number = min(error.lineno or 1, len(lines)) - 1
             if not IPYTHON_LINE.match(lines[number]):
-                self.broken.append(Broken(first + number, error.msg))
-                return [self._comment(self._original(line)) for line in lines]
+                self.broken.append(Broken(len(self._masked) + number, error.msg))
+                return "".join(self._comment(self._original(line)) for line in lines)
             # A command goes on in the next line after a backslash.
-            goes_on = lines[number].endswith("\\")
+            goes_on = _goes_on(lines[number])
             lines[number] = self._statement(lines[number])
             while goes_on and number + 1 < len(lines):
                 number += 1
-                goes_on = lines[number].endswith("\\")
+                goes_on = _goes_on(lines[number])
                 lines[number] = self._comment(lines[number])
-        return lines
+        return "".join(lines)
 
     def _statement(self, line: str) -> str:
         indent = line[: len(line) - len(line.lstrip(" \t"))]
         return f"{indent}pass  {self._comment(line)}"
 
     def _comment(self, line: str) -> str:
-        self._masked.append(line)
-        return f"# {LINE}{len(self._masked) - 1}"
+        content = line.rstrip("\r\n")
+        self._masked.append(content)
+        return f"# {LINE}{len(self._masked) - 1}{line[len(content) :]}"
 
     def _original(self, line: str) -> str:
-        mark = LINE_MARK.fullmatch(line)
-        return self._masked[int(mark[1])] if mark else line
+        mark = LINE_MARK.match(line)
+        return self._masked[int(mark[1])] + line[mark.end() :] if mark else line
 
     def _sources(self, text: str) -> dict[int, str]:
         """The source of each cell in a version of ``code``."""
         held: dict[int, list[str]] = {}
         above: list[str] = []
         current = above
-        for line in text.split("\n"):
-            mark = CELL_MARK.fullmatch(line)
+        for line in with_ends(f"{text}\n"):
+            mark = CELL_MARK.match(line)
             if mark is None:
                 current.append(self._original(line))
             else:
                 # What a fix put above the first cell belongs to it.
                 current = held[int(mark[1])] = [] if held else above
-        return {number: "\n".join(lines) for number, lines in held.items()}
+        return {number: "".join(lines).removesuffix("\n") for number, lines in held.items()}
 
     def _rewritten(self, cell: _Cell, source: str) -> str:
         """A source as JSON, laid out as the one before it: only lines that changed are written anew."""
@@ -209,6 +212,16 @@ def _is_python(metadata: object) -> bool:
     return not languages or languages[0] == "python"
 
 
+def with_ends(text: str) -> list[str]:
+    """The lines of a text as Python counts them, each with its end; the last one has none."""
+    ends = [match.end() for match in LINE_END.finditer(text)]
+    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+def _goes_on(line: str) -> bool:
+    return line.rstrip("\r\n").endswith("\\")
+
+
 def _lines(source: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", source)
 
@@ -255,6 +268,8 @@ def _error(text: str) -> SyntaxError | None:
             ast.parse(text)
     except SyntaxError as error:
         return error
+    except UnicodeEncodeError:
+        return SyntaxError("a character is cut in half")
     except (ValueError, RecursionError, MemoryError) as error:
         return SyntaxError(str(error) or "nested too deeply to be parsed")
     return None
