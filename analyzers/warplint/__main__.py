@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from warplint import __version__, commands
 from warplint.project.selection import did_you_mean
@@ -24,6 +25,13 @@ FULL = frozenset(
     {errno.ENOSPC, errno.EFBIG, errno.EIO, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
 )
 """What writing fails of where a disk is full or gone. Commands name the files that they write themselves."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all refusals are; the commands' parsers are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_ERROR, f"warplint: error: {message.removeprefix('argument ')}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     verbs = _verbs()
     first = arguments[0] if arguments else ""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="warplint",
         description="The linter that has seen your program run.",
         epilog="`warplint COMMAND --help` explains a command.",
