@@ -52,6 +52,7 @@ class SlowDataLoader(Rule):
       other data sets only;
     - on loaders of graphs without workers, as their graphs mostly are in memory;
     - about persistence, where the loader is made anew for every pass or `persistent_workers` is written out;
+    - about pinned memory alone, where a loader writes all three settings out, `pin_memory=False` among them;
     - when neither the names around the loader, nor `shuffle` or a sampler, nor a data set that reads files
       say that it is for training.
 
@@ -534,6 +535,22 @@ class Data:
 """,
         ),
         Example(
+            "All three settings are written out: not to pin was chosen with the others.",
+            """\
+from torch.utils.data import DataLoader
+
+
+def loaders(train_data, workers, persistent_workers):
+    return DataLoader(
+        train_data,
+        shuffle=True,
+        num_workers=workers,
+        pin_memory=False,
+        persistent_workers=persistent_workers,
+    )
+""",
+        ),
+        Example(
             "Made anew for each pass, so that its workers have nothing to outlive.",
             """\
 from torch.utils.data import DataLoader
@@ -611,7 +628,15 @@ def _missing(loader: ast.Call, facts: Facts) -> list[Lack]:
         )
     if Lack.PERSISTENT in missing and not _may_persist(loader, Lack.WORKERS in missing, facts):
         missing.remove(Lack.PERSISTENT)
-    return missing
+    return [] if missing == [Lack.PINNED] and _is_tuned(loader) else missing
+
+
+def _is_tuned(loader: ast.Call) -> bool:
+    """Whether a loader writes out all three settings: who has chosen the others chose not to pin as well.
+
+    Pinning takes memory from the system, and gains little beside workers that outlive the epoch.
+    """
+    return all(_argument(loader, lack.value) is not None for lack in Lack)
 
 
 def _may_persist(loader: ast.Call, gets_workers: bool, facts: Facts) -> bool:
