@@ -13,6 +13,7 @@ from warplint.commands.check import output
 from warplint.commands.check.arguments import NEWEST, add_parser
 from warplint.commands.check.choices import STDIN, configs, items_of
 from warplint.commands.check.output import EXIT_CLEAN, EXIT_ERROR, say
+from warplint.commands.check.progress import with_progress
 from warplint.project.batch import Mode, Work, check_files
 from warplint.project.config import ConfigError
 from warplint.project.files import Target, Unreadable
@@ -72,7 +73,7 @@ def _act(args: argparse.Namespace, items: list[Target | Unreadable], stream: Tex
         timed=args.statistics,
         measuring=_measuring(args, items),
     )
-    results = check_files(items, work, args.jobs)
+    results = with_progress(items, check_files(items, work, args.jobs))
     if args.statistics:
         return output.print_statistics(results, stream, args)
     if args.write_baseline:
