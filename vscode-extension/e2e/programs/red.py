@@ -9,8 +9,8 @@ def train(model, dataset, optimizer, epochs):
     for _ in range(epochs):
         for images, labels in loader:
             images, labels = images.cuda(non_blocking=True), labels.cuda(non_blocking=True)
-            noise = torch.rand(64, 3, 224, 224)
-            loss = torch.nn.functional.cross_entropy(model(images + noise), labels)
+            mixed = images.lerp(images[torch.randperm(len(images))], 0.2)
+            loss = torch.nn.functional.cross_entropy(model(mixed), labels)
             loss.backward()
             optimizer.step()
             optimizer.zero_grad()

@@ -8,7 +8,7 @@ import { Workspace } from "../lib/workspace.ts";
 const step = story("folders", {
   workspace: () => {
     const workspace = Workspace.example("unet3d", "first");
-    workspace.addProgram("red.py", "second/noise.py");
+    workspace.addProgram("red.py", "second/mixing.py");
     workspace.write("second/pyproject.toml", '[tool.warplint]\nignore = ["WL201"]\n');
     workspace.addProgram("red.py", "third/unchecked.py");
     workspace.write("third/.vscode/settings.json", JSON.stringify({ "warplint.enable": false }));
@@ -24,9 +24,9 @@ const step = story("folders", {
 const codes = (problems: string[]) => problems.flatMap((row) => /WL\d+/.exec(row) ?? []).toSorted();
 
 step("every folder is checked by its own configuration", async ({ window }) => {
-  await window.openFile("noise.py");
+  await window.openFile("mixing.py");
   await window.squiggles().first().waitFor({ timeout: 60_000 });
-  assert.deepEqual(codes(await window.problems()), ["WL101"]);
+  assert.deepEqual(codes(await window.problems()), ["WL102"]);
 });
 
 step("and by its own settings", async ({ window }) => {
@@ -36,7 +36,7 @@ step("and by its own settings", async ({ window }) => {
     const all = codes(await window.problems());
     return all.includes("WL301") ? all : undefined;
   });
-  assert.deepEqual(found, ["WL101", "WL101", "WL101", "WL101", "WL201", "WL301"]);
+  assert.deepEqual(found, ["WL101", "WL101", "WL101", "WL102", "WL201", "WL301"]);
 });
 
 step("by one server for all", ({ host }) => {

@@ -58,7 +58,7 @@ step("the score's parts are in its tooltip", async ({ window }) => {
   const tooltip = window.page.locator(".monaco-hover", { hasText: "GPU-friendliness: 30 of 100" });
   await tooltip.waitFor();
   const text = await reads(tooltip);
-  assert.match(text, /WL101 host-tensor-in-hot-code, certain line 12 −30/);
+  assert.match(text, /WL102 host-index, certain line 12 −30/);
   assert.match(text, /loader with workers line 6 \+\d/);
 });
 
@@ -66,15 +66,15 @@ step("and the keyboard leads to them too", async ({ window }) => {
   await window.press("Escape");
   await window.score.locator("a").click();
   const rows = window.page.locator(".quick-input-list .monaco-list-row");
-  await rows.filter({ hasText: "WL101" }).first().click();
+  await rows.filter({ hasText: "WL102" }).first().click();
   await until("the line of that part", async () =>
     (await window.statusText("status.editor.selection")).startsWith("Ln 12, Col 1"),
   );
 });
 
 step("it follows the text while it is typed", async ({ window }) => {
-  await window.goTo(12, "            noise = torch.rand(64, 3, 224, 224".length + 1);
+  await window.goTo(12, "            mixed = images.lerp(images[torch.randperm(len(images)".length + 1);
   await window.page.keyboard.type(", device=images.device");
-  assert.match(await window.lineText(12), /torch\.rand\(64, 3, 224, 224, device=images\.device\)/);
+  assert.match(await window.lineText(12), /torch\.randperm\(len\(images\), device=images\.device\)/);
   await scoreIn(window, "yellow");
 });
