@@ -286,11 +286,14 @@ class _Run:
         return self._knowledge.changed(self._previous.facts, self._revision)
 
     def _finding(self, rule: Rule, verdict: Verdict) -> Finding:
+        span = self._facts.span(verdict.node)
+        if verdict.through is not None:
+            span = Span(span.start, self._facts.span(verdict.through).end)
         return Finding(
             rule.code,
             rule.name,
             verdict.message,
-            self._facts.span(verdict.node),
+            span,
             confidence_in(self._facts.path, verdict.confidence),
             self._facts.hotness(verdict.node),
             verdict.fix,

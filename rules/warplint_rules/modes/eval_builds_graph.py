@@ -64,8 +64,8 @@ import torch
 def test(model, loader, device):
     model.eval()
     correct = 0
-    for images, labels in «loader»:
-        output = model(images.to(device))
+    for images, labels in «loader:
+        output = model(images.to(device))»
         correct += (output.argmax(1) == labels.to(device)).sum()
     return correct / len(loader.dataset)
 
@@ -90,9 +90,9 @@ class Trainer:
                 self.optimizer.step()
             self.model.eval()
             losses = []
-            for batch in «tqdm(self.val_loader)»:
+            for batch in «tqdm(self.val_loader):
                 with torch.autocast("cuda"):
-                    losses.append(self.model(batch).mean().item())
+                    losses.append(self.model(batch)».mean().item())
             self.model.train()
             for batch in self.replay:
                 self.model(batch).mean().backward()
@@ -231,6 +231,7 @@ def demo(model, image, helper, loader):
             "above the function.",
             Confidence.LIKELY,
             related=(Related(facts.span(call), "This forward pass is recorded."),),
+            through=call,
         )
 
 

@@ -96,7 +96,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What ``Rule.check`` found. ``node`` is the expression to underline and, by default, to fix."""
+    """What ``Rule.check`` found. ``node`` is the expression to underline and, by default, to fix.
+
+    ``through`` is the last expression to underline, where the fault reaches from one place to another.
+    """
 
     node: ast.expr
     message: str
@@ -104,6 +107,7 @@ class Verdict:
     fix: Applicability = Applicability.NONE
     fix_title: str = ""
     related: tuple[Related, ...] = ()
+    through: ast.expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
