@@ -156,6 +156,23 @@ def train(model, loader, optimizer):
 """,
         ),
         Example(
+            "Around a training that another object runs, in a class that has a `forward` as well.",
+            """\
+import torch
+
+
+class Worker(Base):
+    def fit(self):
+        torch.cuda.empty_cache()
+        status = self.trainer.run()
+        torch.cuda.empty_cache()
+        return status
+
+    def forward(self, x):
+        return self.model(x)
+""",
+        ),
+        Example(
             "Once a rollout: the steps are in a loop inside.",
             """\
 import torch

@@ -7,10 +7,13 @@ from warplint.static.facts import Facts
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.parsing.tree import FunctionNode
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
-from warplint_rules._calls import is_set
+from warplint_rules._calls import argument, is_set
 from warplint_rules._roles import QUIET_ROLES
 
 CONSTRUCTION = {"__init__", "__post_init__", "__new__"}
+MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
+"""What makes a tensor of an array."""
+_OF_ARRAYS = {name.rpartition(".")[2] for name in MAKERS}
 
 
 class AttributeMovedEachTime(Rule):
@@ -23,6 +26,10 @@ class AttributeMovedEachTime(Rule):
     on the GPU. Measured on an H200 with torch 2.11: `t.to(device)` of a CPU tensor blocks behind a busy GPU,
     and with an idle one takes 0.4 ms for 1,024 by 1,024 numbers; of a tensor that is there already it does
     nothing.
+
+    The same holds for an array that an object keeps: `torch.from_numpy(self.table).to(device)` copies it each
+    time. A function of the file that does this to what it is handed is looked at where it is called: the
+    finding is at its move.
 
     ## When it stays silent
 
@@ -84,6 +91,31 @@ class SmoothLoss:
         return (error * «self.weights.unsqueeze(0).cuda()»).mean() + «self.weights.type_as(error)».sum()
 """,
         ),
+        Example(
+            "Arrays that the constructor computed, made tensors by a helper in each step.",
+            """\
+import numpy as np
+import torch
+
+
+class Diffusion:
+    def __init__(self, betas):
+        alphas = np.cumprod(1.0 - np.array(betas))
+        self.signal = np.sqrt(alphas)
+        self.noise = np.sqrt(1.0 - alphas)
+
+    def training_losses(self, model, x, t):
+        noise = torch.randn_like(x)
+        mixed = pick(self.signal, t, x.shape) * x + pick(self.noise, t, x.shape) * noise
+        weight = «torch.as_tensor(self.signal).to(x.device)»[t]
+        return weight * (model(mixed, t) - noise) ** 2
+
+
+def pick(table, t, shape):
+    picked = «torch.from_numpy(table).to(device=t.device)»[t].float()
+    return picked.expand(shape)
+""",
+        ),
     )
 
     quiet = (
@@ -141,6 +173,29 @@ class Sampled(nn.Module):
 """,
         ),
         Example(
+            "Arrays that are new each time, and a helper that moves whatever it is handed.",
+            """\
+import numpy as np
+import torch
+
+
+class Agent:
+    def __init__(self, limits):
+        self.state = np.zeros(4)
+        self.limits = np.array(limits)
+
+    def train_step(self, model, world, optimizer):
+        self.state, seen = world.step(self.state)
+        loss = model(moved(self.state, "cuda") + moved(seen, "cuda") + moved(world.limits, "cuda")).mean()
+        loss.backward()
+        optimizer.step()
+
+
+def moved(array, device):
+    return torch.from_numpy(array).to(device)
+""",
+        ),
+        Example(
             "Only the type is changed, and what is moved may be anything.",
             """\
 import torch
@@ -187,24 +242,22 @@ class Table(nn.Module):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        kept = _kept(node.func.value)
         function = facts.function(node)
-        if (
-            kept is None
-            or function is None
-            or function.class_role == "dataset"
-            or function.role in QUIET_ROLES
-        ):
+        if function is None or function.class_role == "dataset" or function.role in QUIET_ROLES:
             return None
-        if facts.hotness(node) is not Hotness.STEP or is_set(node, "non_blocking"):
+        moved = _moved(node.func.value, facts)
+        if moved is None or facts.hotness(node) is not Hotness.STEP or is_set(node, "non_blocking"):
             return None
         held = facts.value(node.func.value)
         if not held.on_cpu or held.pinned or not facts.value(node).on_accelerator:
             return None
-        owner = _class_around(node, facts)
-        if owner is None or not _is_made_once(owner, kept.attr):
+        kept = moved if isinstance(moved, ast.Attribute) else _mostly_handed(moved.id, node, facts)
+        owner = None if kept is None else _class_around(kept, facts)
+        if kept is None or owner is None or not _is_made_once(owner, kept.attr):
             return None
-        name = f"self.{kept.attr}"
+        what = f"`self.{kept.attr}`"
+        if kept is not moved:
+            what = f"`{ast.unparse(moved)}`, mostly an array as {what},"
         remedy = (
             f'Register it in `__init__`: `self.register_buffer("{kept.attr}", …, persistent=False)`.'
             if function.class_role == "module"
@@ -212,23 +265,61 @@ class Table(nn.Module):
         )
         return Verdict(
             node,
-            f"`{name}` stays on the CPU and is copied to the GPU each time {facts.why_hot(node)}, which the "
+            f"{what} stays on the CPU and is copied to the GPU each time {facts.why_hot(node)}, which the "
             f"host waits for. {remedy}",
             Confidence.LIKELY,
         )
 
 
-def _kept(node: ast.expr) -> ast.Attribute | None:
-    """The attribute of ``self`` that is moved, as it is or as a view of it."""
+def _moved(node: ast.expr, facts: Facts) -> ast.Attribute | ast.Name | None:
+    """What is moved, itself or a view of it: an attribute of ``self``, or an array that a function takes."""
+    is_array = False
     while True:
         if isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            node = node.func.value
-        else:
+            continue
+        called = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(called, ast.Attribute):
             break
-    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return node if is_own and isinstance(node, ast.Attribute) else None
+        if called.attr in _OF_ARRAYS and facts.qualified(called) in MAKERS and node.args:
+            is_array, node = True, node.args[0]
+        else:
+            node = called.value
+    if isinstance(node, ast.Attribute):
+        return node if _is_own(node) else None
+    return node if is_array and isinstance(node, ast.Name) else None
+
+
+def _mostly_handed(name: str, node: ast.expr, facts: Facts) -> ast.Attribute | None:
+    """An attribute that the constructor alone sets, if most calls hand one over for a parameter."""
+    taken = _function_around(node, facts)
+    if taken is None or name not in {taker.arg for taker in taken.args.args}:
+        return None
+    calls = facts.calls_of(node)
+    given = [
+        kept
+        for call in calls
+        if isinstance(kept := _handed(call, name, taken), ast.Attribute)
+        and _is_own(kept)
+        and (owner := _class_around(kept, facts)) is not None
+        and _is_made_once(owner, kept.attr)
+    ]
+    return given[0] if 2 * len(given) > len(calls) else None
+
+
+def _handed(call: ast.Call, name: str, taken: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """What a call of a plain function hands over for a parameter."""
+    place = [taker.arg for taker in taken.args.args].index(name)
+    return argument(call, place, name)
+
+
+def _function_around(node: ast.AST, facts: Facts) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The plain function around a node: no method, no closure."""
+    above = facts.parent(node)
+    while above is not None and not isinstance(above, FunctionNode | ast.Lambda):
+        above = facts.parent(above)
+    is_plain = isinstance(above, FunctionNode) and facts.parent(above) is None
+    return above if is_plain and isinstance(above, FunctionNode) else None
 
 
 def _class_around(node: ast.AST, facts: Facts) -> ast.ClassDef | None:
@@ -257,5 +348,8 @@ def _sets(node: ast.AST, name: str) -> bool:
 
 
 def _is_attribute(node: ast.expr, name: str) -> bool:
-    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
-    return is_own and isinstance(node, ast.Attribute) and node.attr == name
+    return isinstance(node, ast.Attribute) and _is_own(node) and node.attr == name
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"

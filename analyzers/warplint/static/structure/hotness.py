@@ -144,7 +144,7 @@ class HotnessMap:
             return Hotness.STEP if function_roles.ONE_STEP.fullmatch(function.name) else Hotness.EPOCH
         if self._loops.is_training_step(function):
             return Hotness.STEP
-        if self._class_role(function) in _STEP_CLASSES:
+        if self._class_role(function) in _STEP_CLASSES and not _holds_training(function.name):
             return Hotness.STEP
         return Hotness.EPOCH if role is Role.EVALUATE else Hotness.UNKNOWN
 
@@ -226,6 +226,11 @@ def _lowered(block: Block, around: Heat) -> Heat:
 
 def _runs_once(function: FunctionOutline) -> bool:
     return roles.is_construction(function) or roles.is_cached(function)
+
+
+def _holds_training(name: str) -> bool:
+    """Whether a name says that a training runs in a function, not that it is one step: ``fit``."""
+    return function_roles.TRAIN.fullmatch(name) is not None and not function_roles.ONE_STEP.fullmatch(name)
 
 
 def _is_for_models(function: FunctionOutline, class_role: str | None) -> bool:
