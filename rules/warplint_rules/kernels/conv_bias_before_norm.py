@@ -11,6 +11,7 @@ from warplint.static.finding import Applicability, Confidence, Severity
 from warplint.static.parsing.tree import FunctionNode, below, dotted, last_name
 from warplint.static.rules.rule import At, Example, Metric, Rewrite, Risk, Rule, Signature, Verdict, wants
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
+from warplint_rules._tests import is_among_tests
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -46,7 +47,8 @@ class ConvolutionBiasBeforeNorm(Rule):
     - when something else stands between the two, or may, or when the order in `forward` is another;
     - when the bias, or what comes behind, is a matter of an argument;
     - in files whose models load published weights: the bias is part of them;
-    - for instance, group and layer normalisation.
+    - for instance, group and layer normalisation;
+    - in tests.
 
     ## Fix safety
 
@@ -249,7 +251,7 @@ class Two(nn.Module):
 
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
-        if not _has_bias(node) or facts.calls_any(RELEASED):
+        if not _has_bias(node) or facts.calls_any(RELEASED) or is_among_tests(facts):
             return None
         norm = _next_in_sequence(node, facts) or _next_in_forward(node, facts)
         if norm is None:
