@@ -21,6 +21,7 @@ demo: ## Check, run and show examples/unet3d in an environment of its own (.venv
 	@echo '$$ warplint show --top 12'; .venv/bin/warplint show --top 12
 
 test: ## Everything, as CI runs it
+	@.ci/free-space
 	@$(MAKE) --jobs=4 --output-sync=target environment-3.12 vscode-host vsix neovim format-check lint types wheel extension
 	@EXTENSION_PACKAGES=$(CURDIR)/build/vsix $(MAKE) tests vscode
 

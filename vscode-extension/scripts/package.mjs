@@ -66,6 +66,8 @@ async function makeFile(target, manifest, folder) {
     allowMissingRepository: true,
     ...(target === UNIVERSAL ? {} : { target, ...WITHOUT_SCAN }),
   });
+  // Unpacked, all of them would be more than a quarter of a GB.
+  await rm(staged, { recursive: true });
   await atMost(file, target === UNIVERSAL ? MOST_BYTES.universal : MOST_BYTES.platform);
 }
 
