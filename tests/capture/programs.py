@@ -213,3 +213,11 @@ def run_plainly(root: Path, *words: str, **options: Any) -> subprocess.Completed
     return subprocess.run(
         words, cwd=root, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False, **options
     )
+
+
+def says_what_it_says_plainly(done: Run, *words: str) -> bool:
+    """Whether standard error has nothing, or what the command writes there without Warplint.
+
+    Torch warns of more loader workers than the machine has cores.
+    """
+    return done.stderr == b"" or done.stderr == run_plainly(done.root, *words).stderr

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from loaders import LOOP, workers_of
-from programs import ON_MONITORING, make_project, run, run_plainly
+from programs import ON_MONITORING, make_project, run, run_plainly, says_what_it_says_plainly
 
 from warplint.capture.layout import RawReader, Record
 from warplint.capture.lines.loaded_modules import LoadedModules
@@ -68,7 +68,8 @@ def test_lines_of_workers_are_timed_and_waiting_is_told_from_computing(
     root = make_project(tmp_path / "project", train=LOADING)
     done = run(root, "train.py", method, kept)
     # Each of the 48 samples holds its index eight times, and is fetched twice.
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"18048.0\n", b"")
+    assert (done.returncode, done.stdout) == (0, b"18048.0\n")
+    assert says_what_it_says_plainly(done, sys.executable, "train.py", method, kept)
     assert len(done.processes) == 1
     workers = workers_of(done)
     assert len(workers) == (2 if kept == "persistent" else 4)
@@ -380,7 +381,8 @@ class Data(Dataset):
 print(float(sum(batch.sum() for batch in DataLoader(Data(), batch_size=1, num_workers=2))))
 """
     done = run(make_project(tmp_path / "project", train=text), "train.py")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"6240.0\n", b"")
+    assert (done.returncode, done.stdout) == (0, b"6240.0\n")
+    assert says_what_it_says_plainly(done, sys.executable, "train.py")
     said = "lines of loader workers were not followed: RuntimeError: loaded on demand"
     # Before Python 3.12 functions need not be found.
     assert summarize(done.folder).sentences.count(said) == (1 if ON_MONITORING else 0)
