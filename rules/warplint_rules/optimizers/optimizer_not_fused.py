@@ -21,6 +21,7 @@ from warplint.static.rules.rule import (
 )
 from warplint.static.values import Kind
 from warplint_rules._calls import has_unpacking, keyword, with_keyword
+from warplint_rules._programs import stays_on_cpu
 from warplint_rules._tests import is_test
 
 if TYPE_CHECKING:
@@ -145,6 +146,44 @@ class TestTraining(unittest.TestCase):
 """,
         ),
         Example(
+            "A program that trains a model of its own and names no device: it all stays on the CPU.",
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def train(model, optimizer, data):
+    total = 0.0
+    for x, y in data:
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += float(y.numel())
+    return total
+
+
+def main(data):
+    model = Net()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        print(train(model, optimizer, data))
+
+
+if __name__ == "__main__":
+    main([(torch.rand(4, 3), torch.zeros(4, dtype=torch.long))])
+""",
+        ),
+        Example(
             "Chosen already, or perhaps.",
             """\
 import torch
@@ -194,7 +233,9 @@ def fit(model, loader):
         if has_unpacking(node) or any(keyword(node, name) is not None for name in CHOICES):
             return None
         given = node.args[0] if node.args else keyword(node, "params")
-        if given is None or not _are_of_model(given, facts) or _stays_on_cpu(node, facts) or is_test(facts):
+        if given is None or not _are_of_model(given, facts):
+            return None
+        if _trains_on_cpu(node, facts) or stays_on_cpu(facts) or is_test(facts):
             return None
         return Verdict(
             node,
@@ -213,7 +254,7 @@ def fit(model, loader):
         return Rewrite(with_keyword(node, "fused", cst.Name("True")))
 
 
-def _stays_on_cpu(node: ast.expr, facts: Facts) -> bool:
+def _trains_on_cpu(node: ast.expr, facts: Facts) -> bool:
     """Whether the function around an optimizer, or the script, trains, and the file never moves anything."""
     function = facts.function(node)
     if function is not None and not any(

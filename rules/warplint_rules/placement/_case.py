@@ -9,6 +9,7 @@ from warplint.source.records import dataclass
 from warplint.static.facts import Facts, Role, UseKind
 from warplint.static.finding import Applicability, Hotness
 from warplint_rules._calls import has_unpacking, keyword
+from warplint_rules._programs import stays_on_cpu
 from warplint_rules.placement._content import FROM_PYTHON, Content, content_of, is_empty, unchanging
 from warplint_rules.placement._device import CUDA, bound_at, device_of, is_conditional, is_named
 from warplint_rules.placement._journey import Effect, Journey, Meeting, is_paid, journey
@@ -45,7 +46,7 @@ def case_of(made: ast.Call, facts: Facts, effects: Collection[Effect]) -> Case |
         return None
     travelled = journey(made, facts)
     meeting = next((met for met in travelled.meetings if _is_reported(met, made, content, facts)), None)
-    if travelled.host or meeting is None or meeting.effect not in effects:
+    if travelled.host or meeting is None or meeting.effect not in effects or stays_on_cpu(facts):
         return None
     if facts.hotness(made) is not Hotness.STEP and meeting.effect is not Effect.COPIES:
         return None

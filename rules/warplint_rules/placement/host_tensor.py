@@ -44,6 +44,7 @@ class HostTensorInHotCode(HostMade):
     - when the content is new data from the host, which has to be copied anyway;
     - for `*_like` and `new_*`, under a default device, in pinned memory, with a generator or `out=`;
     - for a CPU operand without dimensions;
+    - in a program that trains a model of its own and names no device at all;
     - when a helper reads files, attributes or what the host holds, which has to be copied anyway;
     - when the engine cannot tell where the result goes.
 
@@ -828,6 +829,44 @@ class AddNoise(nn.Module):
         one = torch.rand(4)
         other = torch.rand(4)
         return x * bounded(one), x * shifted(other)
+""",
+        ),
+        Example(
+            "A program that trains a model of its own and names no device: it all stays on the CPU.",
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.layer(x) + torch.arange(x.shape[0])[:, None]
+
+
+def train(model, optimizer, data):
+    total = 0.0
+    for x, y in data:
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += float(y.numel())
+    return total
+
+
+def main(data):
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        print(train(model, optimizer, data))
+
+
+if __name__ == "__main__":
+    main([(torch.rand(4, 3), torch.zeros(4, dtype=torch.long))])
 """,
         ),
         Example(

@@ -12,7 +12,9 @@ from warplint.static.parsing.tree import FunctionNode
 from warplint.static.rules.rule import Verdict
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._calls import argument
+from warplint_rules._programs import stays_on_cpu
 from warplint_rules._roles import QUIET_ROLES
+from warplint_rules._tests import is_among_tests
 
 CASTS = frozenset({"bool", "complex", "float", "int"})
 """What makes a Python number of a tensor."""
@@ -30,7 +32,9 @@ def counts(node: ast.expr, facts: Facts) -> bool:
     function = facts.function(node)
     if function is not None and (function.role in QUIET_ROLES or _SELDOM.fullmatch(function.name)):
         return False
-    return not (_is_kept(node, facts) or _is_said_of_failure(node, facts))
+    if _is_kept(node, facts) or _is_said_of_failure(node, facts):
+        return False
+    return not (is_among_tests(facts) or stays_on_cpu(facts))
 
 
 def _is_said_of_failure(node: ast.expr, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from warplint.static.tables.class_roles import HOST_ROLES
 from warplint.static.tables.words import words
 from warplint.static.values import Kind, Place, Value
 from warplint_rules._loops import Loop, loops_around
+from warplint_rules._programs import stays_on_cpu
 from warplint_rules._roles import QUIET_ROLES
 from warplint_rules._tests import is_test
 from warplint_rules._text import short
@@ -228,8 +229,8 @@ def build_stages(depth, rates: torch.Tensor):
         if facts.hotness(node) not in (Hotness.UNKNOWN, Hotness.EPOCH) or _is_cold(node, facts):
             return None
         loops = loops_around(node, facts)
-        # Asked before values are: whether a file is a test is told without evaluating its functions.
-        read = _read(node) if loops and not is_test(facts) else None
+        # Asked before values are: what a file is for is told without evaluating its functions.
+        read = _read(node) if loops and not is_test(facts) and not stays_on_cpu(facts) else None
         if read is None or not _may_be_on_the_gpu(facts.value(read)):
             return None
         if not any(_is_element(read, loop, node, facts) for loop in loops):

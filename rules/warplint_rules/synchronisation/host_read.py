@@ -46,7 +46,8 @@ class HostReadInHotLoop(Rule):
       steps there too;
     - in branches that run only where tensors are on the CPU (`if not x.is_cuda:`), and leave them there;
     - on NumPy arrays, Python numbers, configuration values, shapes and sizes, and tensors on the CPU;
-    - in data sets, transforms, processors, set-up and plotting;
+    - in a program that trains a model of its own and names no device at all;
+    - in data sets, transforms, processors, set-up, plotting and tests;
     - for what an environment's `step` or a tokenizer needs;
     - in the arguments of Lightning's `self.log`: another rule reports those (`lightning-log-item`);
     - where a batch is copied to the host for a library that needs it there, outside the loop with
@@ -333,6 +334,44 @@ def train(model, loader, optimizer):
         loss = model(batch.cuda()).mean()
         loss.backward()
         optimizer.step()
+""",
+        ),
+        Example(
+            "A program that trains a model of its own and names no device: it all stays on the CPU.",
+            """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def train(model, optimizer, data):
+    total = 0.0
+    for x, y in data:
+        loss = nn.functional.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+
+
+def main(data):
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        print(train(model, optimizer, data))
+
+
+if __name__ == "__main__":
+    main([(torch.rand(4, 3), torch.zeros(4, dtype=torch.long))])
 """,
         ),
         Example(

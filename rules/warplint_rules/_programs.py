@@ -1,0 +1,22 @@
+"""Programs that show that all of their work is on the CPU."""
+
+from __future__ import annotations
+
+from warplint.static.facts import Facts
+
+SCRIPT = r"__name__\s*==\s*[\"']__main__"
+DEVICES = (
+    r"(?i)cuda|gpu|device|\bmps\b|\b[xnh]pu\b|xla|\.to\(|type_as|\.prepare\(|accelerat|catalyst|colossal|composer"
+    r"|deepspeed|fabric|fastai|fsdp|horovod|ignite|lightning|\bpl\.|\bray\b|skorch|trainer"
+)
+"""What a file mentions that moves a model or its data, or a framework that does so unasked."""
+
+
+def stays_on_cpu(facts: Facts) -> bool:
+    """Whether a file is a program that trains a model by itself and nowhere names a device to do so on.
+
+    What only defines models or steps of training is told nothing by that: who imports it moves them.
+    """
+    # The file's text is asked last: most files do not train, and most that do name a device early.
+    trains = facts.is_called("backward") and facts.is_called("parameters")
+    return trains and not facts.mentions(DEVICES) and facts.mentions(SCRIPT)
