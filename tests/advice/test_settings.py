@@ -185,6 +185,14 @@ def test_a_setting_that_is_off_or_unknown_does_not(program: str) -> None:
     assert labels(program) == set()
 
 
+@pytest.mark.parametrize("huge", ["'a' * 9_000_000_000_000", "0x1" + "0" * 5000, "b'1' * 3", "1e308 * 10"])
+def test_values_that_no_setting_has_do_no_harm(huge: str) -> None:
+    assert labels(f"l = DataLoader(data, num_workers=0)\nx = x.to({huge}, non_blocking=False)") == set()
+    assert labels(f"x = torch.zeros(3, device={huge})") == {"tensors made on their device"}
+    labels(f"l = DataLoader(data, num_workers={huge})")
+    labels(f"import lightning as L\nt = L.Trainer(precision={huge})")
+
+
 def test_a_name_that_is_made_of_itself_again_and_again_is_given_up_soon() -> None:
     counted = "workers = count(workers) or workers + workers\n" * 40
     assert labels(counted + "l = DataLoader(data, num_workers=workers)") == set()

@@ -53,7 +53,7 @@ WORDS = {
 }
 """Literals, and last names under ``torch``, that say so."""
 
-OFF = words("0 false no none off")
+OFF = words("0 false no none off") | {""}
 """Texts that a command line takes for off."""
 
 
@@ -360,7 +360,8 @@ class _Shown:
         if given is Given.ACCELERATOR:
             # A device in a variable is mostly that of the data.
             is_none = isinstance(node, ast.Constant) and node.value is None
-            return not is_none and set(map(str, self._settings.values(node))) != {"cpu"}
+            values = self._settings.values(node)
+            return not is_none and (not values or any(value != "cpu" for value in values))
         if self._is_literally(node, given):
             return True
         return any(_is(value, given) for value in self._settings.values(node))
@@ -376,7 +377,7 @@ class _Shown:
 
 def _is(value: object, given: Given) -> bool:
     if given is Given.ON:
-        return bool(value) and str(value).lower() not in OFF
+        return value.lower() not in OFF if isinstance(value, str) else bool(value)
     if given in (Given.TRUE, Given.FALSE):
         return value is (given is Given.TRUE)
-    return str(value) in WORDS[given]
+    return value in WORDS[given] or (value == 16 and "16" in WORDS[given])

@@ -198,7 +198,7 @@ class Settings:
 
     def _operation(self, node: ast.BinOp, depth: int) -> Values:
         if type(node.op) in _OPERATORS:
-            yield from self._computed(_OPERATORS[type(node.op)], [node.left, node.right], depth)
+            yield from self._computed(_of_numbers(_OPERATORS[type(node.op)]), [node.left, node.right], depth)
 
     def _unary(self, node: ast.UnaryOp, depth: int) -> Values:
         if type(node.op) in _OPERATORS:
@@ -227,6 +227,17 @@ class Settings:
             yield True
         elif any(values and not any(values) for values in operands):
             yield False
+
+
+def _of_numbers(function: Callable[..., object]) -> Callable[..., object]:
+    """The function, for numbers alone: a text that is multiplied can fill the memory."""
+
+    def computed(*operands: object) -> object:
+        if not all(isinstance(operand, int | float) for operand in operands):
+            raise TypeError("an operand is no number")
+        return function(*operands)
+
+    return computed
 
 
 def _assigned(name: str, statements: Iterable[ast.AST]) -> Iterator[ast.expr]:
