@@ -11,7 +11,9 @@ the runs (imports of modules not counted) and the largest memory:
   file to a table, as its analyses need it.
 
 With --long the first trace is repeated to BYTES (`long_trace.py`) and read and imported: memory must not grow
-with the file. HTA needs several times the file's size and is not run on it.
+with the file. HTA needs several times the file's size and is not run on it. A long trace takes two processes:
+printed are the processor time of both, that of the first, which is what an import takes where each has a
+processor for itself, the time by the clock, and the memory of both, what they share counted once.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from long_trace import repeat
@@ -36,13 +40,14 @@ MEMORY_GOAL_MB = 300
 """Of a trace of 1 GB."""
 
 MEASURED = """
-import sys, time
+import resource, sys, time
 {setup}
-begin = time.process_time()
+clock, begin = time.perf_counter(), time.process_time()
 {work}
-seconds = time.process_time() - begin
+first, clock = time.process_time() - begin, time.perf_counter() - clock
+others = resource.getrusage(resource.RUSAGE_CHILDREN)
 peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))
-print(seconds, int(peak.split()[1]) / 1000)
+print(first + others.ru_utime + others.ru_stime, first, clock, int(peak.split()[1]) / 1000)
 """
 """``ru_maxrss`` would be that of the process that started this one, if it was larger."""
 READ = MEASURED.format(
@@ -50,6 +55,8 @@ READ = MEASURED.format(
     "import warplint.profile.kineto.fast",
     work="read_trace(Path(sys.argv[1]))",
 )
+PARTIAL = READ.replace("read_trace", "read_partial_trace")
+"""As an import reads."""
 IMPORT = MEASURED.format(
     setup="import os\nfrom warplint.__main__ import main\nimport warplint.commands.import_\n"
     "import warplint.profile.kineto.fast, rich.console, rich.table\n"
@@ -65,21 +72,51 @@ HTA = MEASURED.format(
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor time and largest memory of one run."""
+    """Of one run: processor time of all its processes and of the first, time by the clock, largest memory of
+    the first."""
 
     seconds: float
+    first: float
+    clock: float
     megabytes: float
 
 
 def measure(python: str, code: str, trace: Path, folder: Path) -> Cost:
+    return _cost(_start(python, code, trace, folder).communicate()[0])
+
+
+def _start(python: str, code: str, trace: Path, folder: Path) -> subprocess.Popen[str]:
     command = [python, "-c", code, str(trace)]
-    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder).stdout
-    seconds, megabytes = output.split()[-2:]
-    return Cost(float(seconds), float(megabytes))
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
+def _cost(output: str) -> Cost:
+    return Cost(*map(float, output.split()[-4:]))
+
+
+def measure_with_memory(code: str, trace: Path, folder: Path) -> Cost:
+    """With the largest memory of all processes together, looked at twenty times a second."""
+    program = _start(sys.executable, code, trace, folder)
+    largest = 0.0
+    while program.poll() is None:
+        largest = max(largest, _megabytes(program.pid))
+        time.sleep(0.05)
+    return replace(_cost(program.communicate()[0]), megabytes=largest)
+
+
+def _megabytes(process: int) -> float:
+    """Of a process and those that it started; what several share counts a part for each."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+        started = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    share = next((line for line in rollup.splitlines() if line.startswith("Pss:")), "Pss: 0 kB")
+    return int(share.split()[1]) / 1000 + sum(map(_megabytes, map(int, started.split())))
 
 
 def best(costs: list[Cost]) -> Cost:
-    return Cost(min(cost.seconds for cost in costs), max(cost.megabytes for cost in costs))
+    return replace(min(costs, key=lambda cost: cost.seconds), megabytes=max(cost.megabytes for cost in costs))
 
 
 def events_in(trace: Path, *without: str) -> int:
@@ -136,11 +173,16 @@ def remember(trace: Path, size: int, folder: Path) -> None:
     repetitions = repeat(trace, long, size)
     events = repetitions * events_in(trace, METADATA)
     print(f"{trace.name} repeated {repetitions} times: {events:,} events, {long.stat().st_size / 1e9:.2f} GB")
-    for program, code in (("read", READ), ("import", IMPORT)):
-        cost = measure(sys.executable, code, long, folder)
+    for program, code in (("read", PARTIAL), ("import", IMPORT)):
+        cost = measure_with_memory(code, long, folder)
         goal = f" (goals {GOAL:,}, under {MEMORY_GOAL_MB} MB)" if program == "import" else ""
-        speed = f"{events / cost.seconds:9,.0f} events/s"
-        print(f"  {program:7} {cost.seconds:6.1f} s  {speed}  {cost.megabytes:5.0f} MB{goal}")
+        print(
+            f"  {program:7} {cost.seconds:5.1f} s of both  {events / cost.seconds:7,.0f} events/s"
+            f"  {cost.first:5.1f} s of the first  {events / cost.first:7,.0f} events/s"
+            f"  {cost.clock:5.1f} s by the clock  {events / cost.clock:7,.0f} events/s"
+            f"  {cost.megabytes:5.0f} MB{goal}"
+        )
+    print(f"load of the last minute: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
 
 
 if __name__ == "__main__":

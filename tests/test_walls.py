@@ -110,7 +110,8 @@ ORDER = {
         *("session", "entry", "bootstrap"),
     ),
     "warplint.profile": (
-        *("changes", "root_relative", "raw", "kineto", "timeline", "sections", "steps", "model"),
+        *("changes", "root_relative", "second_process", "raw", "kineto", "timeline"),
+        *("sections", "steps", "model"),
         *("attribution", "names", "totals", "notes", "join", "imported"),
         *("schema", "database", "store", "follow"),
     ),

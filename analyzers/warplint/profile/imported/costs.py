@@ -8,9 +8,9 @@ notes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, zip_longest
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +29,7 @@ from warplint.profile.kineto.slices import Slice, slices
 from warplint.profile.kineto.trace import Trace, TraceError, spans_named
 from warplint.profile.model import CapturedSource, Profile
 from warplint.profile.raw.process import RawWindow
+from warplint.profile.second_process import SecondProcess
 from warplint.profile.steps.ends import StepRange
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.totals.tally import LineKey, Tally
@@ -165,8 +166,8 @@ class _Import:
 
     def profile(self) -> Profile:
         whole = Tally()
-        for piece in slices(self.trace, self.extent.begin, self.extent.end, self.extent.steps):
-            whole.add(self._tally(piece))
+        for tally in self._tallies():
+            whole.add(tally)
         totals = whole.to_totals(self.on_gpu)
         totals.device = self._device(whole) if self.on_gpu else "cpu"
         return Profile(
@@ -186,18 +187,32 @@ class _Import:
             ],
         )
 
+    def _tallies(self) -> Iterator[Tally]:
+        """Of the slices, in their order; every other one is joined in a second process."""
+        parts = list(slices(self.trace, self.extent.begin, self.extent.end, self.extent.steps))
+        if len(parts) == 1:
+            yield self._tally(parts[0])
+            return
+        with SecondProcess(lambda: map(self._tally, parts[1::2])) as second:
+            mine = [self._tally(part) for part in parts[::2]]
+            for own, other in zip_longest(mine, second.made()):
+                yield own
+                if other is not None:
+                    yield other
+
     def _tally(self, piece: Slice) -> Tally:
-        operators = thread_nestings(piece.trace.operators)
-        lines = host_lines(piece.trace, self.detail, self.code, operators)
+        trace = piece.cut()
+        operators = thread_nestings(trace.operators)
+        lines = host_lines(trace, self.detail, self.code, operators)
         window = RawWindow(1, piece.begin, lines=lines)
         timeline = Timeline(window, self.places)
         starts = (start for start in self.extent.steps if piece.begin <= start < piece.end)
         steps = StepRange(piece.begin, piece.end, piece.steps, (*starts, piece.end))
         if not self.on_gpu:
             return tally_host(timeline, self.thread, steps, self._key)
-        charger = Charger(piece.trace, timeline, self.thread)
-        host = HostCalls(piece.trace, charger, operators=operators)
-        return tally_device(piece.trace, timeline, charger, host, steps, self._key)
+        charger = Charger(trace, timeline, self.thread)
+        host = HostCalls(trace, charger, operators=operators)
+        return tally_device(trace, timeline, charger, host, steps, self._key)
 
     def _key(self, place: int) -> LineKey | None:
         if place == NOWHERE:

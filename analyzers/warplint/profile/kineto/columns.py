@@ -62,7 +62,7 @@ class Columns:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._numbers = trace.names.number
-        self._started = False
+        self._started = trace.origin_us != 0
         self.others: set[str] = set()
         """Categories that no family has."""
         self._add: dict[Family, Callable[[list[Event]], None]] = {

@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from warplint.profile.kineto.columns import Columns
-from warplint.profile.kineto.events import EventReader
+from warplint.profile.kineto.halves import Events, read_events, read_stream
 from warplint.profile.kineto.stream import TraceStream
 from warplint.profile.kineto.trace import Trace, TraceError
 from warplint.profile.kineto.unpacked import CutOff, file_blocks
@@ -20,12 +19,13 @@ from warplint.profile.kineto.unpacked import CutOff, file_blocks
 def read_trace(path: Path) -> Trace:
     """Read a trace file, gzipped or not. Raises TraceError when it is no Kineto trace, or cut off or
     damaged."""
-    return _whole(read_partial_trace(path))
+    return _whole(_with_header(read_stream(TraceStream(file_blocks(path)), Trace())))
 
 
 def read_partial_trace(path: Path) -> Trace:
-    """As ``read_trace``, but one that is cut off is read as far as it goes, and ``Trace`` says so."""
-    return _read(TraceStream(file_blocks(path)))
+    """As ``read_trace``, but one that is cut off is read as far as it goes, and ``Trace`` says so. A long one
+    is read in two processes, where that can be."""
+    return _with_header(read_events(path))
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -56,30 +56,23 @@ def _whole(trace: Trace) -> Trace:
     return trace
 
 
-def _read(stream: TraceStream) -> Trace:
-    trace = Trace()
-    reader, columns = EventReader(stream), Columns(trace)
-    for piece in reader.pieces():
-        for event, reason in columns.add(piece):
-            reader.reject(event, reason)
-    trace.events, trace.malformed = reader.events, reader.malformed
-    trace.first_malformed, trace.cut = reader.first_malformed, reader.cut
-    trace.other_categories = frozenset(columns.others)
+def _with_header(events: Events) -> Trace:
+    trace = events.trace
     try:
-        _read_header(trace, stream, reader.tail)
+        _read_header(events)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         trace.header_damage = f"its header is damaged: {error}"
     return trace
 
 
-def _read_header(trace: Trace, stream: TraceStream, after: bytes) -> None:
-    """``after`` is the text from the end of the events on, at which ``stream`` stands."""
+def _read_header(events: Events) -> None:
+    trace = events.trace
     try:
-        trace.header = _header(stream.header, after)
+        trace.header = _header(events.before, events.after)
     except ValueError as error:
         # What stands before the events is known in any case.
-        trace.header = _header(stream.header, b"")
-        trace.header_damage = f"{_damage_after_events(stream.offset, after, error)}; all events are there"
+        trace.header = _header(events.before, b"")
+        trace.header_damage = f"{_damage_after_events(events.end, events.after, error)}; all events are there"
     trace.base_ns = int(trace.header.get("baseTimeNanoseconds", 0))
     for device in trace.header.get("deviceProperties", []):
         trace.devices[int(device["id"])] = str(device["name"])

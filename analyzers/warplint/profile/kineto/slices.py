@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import bisect
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
 
 from warplint.profile.kineto.trace import NONE, Arrows, DeviceWork, HostSpans, Trace
@@ -32,10 +33,11 @@ RUN = 256
 class Slice:
     """A part of a trace: what it is asked about lies in ``[begin, end)``, in which ``steps`` steps begin."""
 
-    trace: Trace
     begin: int
     end: int
     steps: int
+    cut: Callable[[], Trace]
+    """Makes the part."""
 
 
 def slices(
@@ -48,12 +50,12 @@ def slices(
     """
     bounds = _bounds(trace, begin, end, step_starts, events or SLICE_EVENTS)
     if len(bounds) == 2:
-        yield Slice(trace, begin, end, len(step_starts))
+        yield Slice(begin, end, len(step_starts), lambda: trace)
         return
     cutter = _Cutter(trace, bounds, at_steps=set(bounds[1:-1]) <= set(step_starts))
     for number, (first, last) in enumerate(pairwise(bounds)):
         steps = bisect.bisect_left(step_starts, last) - bisect.bisect_left(step_starts, first)
-        yield Slice(cutter.cut(number), first, last, steps)
+        yield Slice(first, last, steps, partial(cutter.cut, number))
 
 
 def _bounds(trace: Trace, begin: int, end: int, step_starts: Sequence[int], events: int) -> list[int]:

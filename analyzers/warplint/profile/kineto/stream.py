@@ -21,7 +21,7 @@ LONGEST_KEY = 256
 """``"traceEvents": [`` with all its blanks is not longer."""
 
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
-_BETWEEN_EVENTS = re.compile(rb"\}\s*,\s*(?=\{)")
+BETWEEN_EVENTS = re.compile(rb"\}\s*,\s*(?=\{)")
 _WHITESPACE = b" \t\r\n"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -29,10 +29,11 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class TraceStream:
     """The bytes of one trace file, piece by piece. ``offset`` counts bytes of the unpacked text."""
 
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        """Reads up to the first event. Raises TraceError when there is none to come."""
+    def __init__(self, blocks: Iterator[bytes], offset: int = 0) -> None:
+        """Reads up to the first event. Raises TraceError when there is none to come. The first block stands
+        at ``offset``."""
         self._blocks = blocks
-        self.offset = 0
+        self.offset = offset
         """Where ``buffer`` begins."""
         self.buffer = b""
         """What has been read and not been taken."""
@@ -70,7 +71,7 @@ class TraceStream:
         reach = 4096
         while True:
             start = max(0, len(self.buffer) - reach)
-            gaps = list(_BETWEEN_EVENTS.finditer(self.buffer, start))
+            gaps = list(BETWEEN_EVENTS.finditer(self.buffer, start))
             if gaps:
                 return gaps[-1].start() + 1, gaps[-1].end()
             if start == 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 NONE = -1
@@ -76,6 +76,11 @@ class HostSpans:
     def all_columns(self) -> tuple[array[int], ...]:
         return self.span_columns
 
+    @property
+    def name_columns(self) -> tuple[array[int], ...]:
+        """Those that hold numbers of names."""
+        return (self.name,)
+
 
 @dataclass(slots=True)
 class Operators(HostSpans):
@@ -92,6 +97,10 @@ class Operators(HostSpans):
     @property
     def all_columns(self) -> tuple[array[int], ...]:
         return (*self.span_columns, self.sequence, self.forward_thread, self.external, self.stack)
+
+    @property
+    def name_columns(self) -> tuple[array[int], ...]:
+        return self.name, self.stack
 
 
 @dataclass(slots=True)
@@ -115,6 +124,10 @@ class Frames(HostSpans):
     @property
     def all_columns(self) -> tuple[array[int], ...]:
         return (*self.span_columns, self.called_from)
+
+    @property
+    def name_columns(self) -> tuple[array[int], ...]:
+        return self.name, self.called_from
 
 
 class WorkKind(enum.IntEnum):
@@ -146,6 +159,10 @@ class DeviceWork:
     def all_columns(self) -> tuple[array[int], ...]:
         named = self.kind, self.name, self.device
         return *named, self.start, self.end, self.correlation, self.bytes, self.stream
+
+    @property
+    def name_columns(self) -> tuple[array[int], ...]:
+        return (self.name,)
 
 
 @dataclass(slots=True)
@@ -197,6 +214,23 @@ class Trace:
             value = getattr(self, each.name)
             if isinstance(value, HostSpans):
                 yield each.name, value
+
+    def tables(self) -> Iterator[HostSpans | DeviceWork]:
+        """All that has columns."""
+        yield from (spans for _, spans in self.host_spans())
+        yield self.work
+
+    def without_columns(self) -> Trace:
+        """The same in all else."""
+        return replace(
+            self,
+            operators=Operators(),
+            calls=Calls(),
+            work=DeviceWork(),
+            annotations=HostSpans(),
+            overheads=HostSpans(),
+            frames=Frames(),
+        )
 
     def text(self, number: int) -> str:
         return self.names.texts[number]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,23 @@ def file_blocks(path: Path) -> Iterator[bytes]:
         with path.open("rb") as stream:
             first = stream.read(BLOCK_BYTES)
             yield from _unpacked(first, stream) if first.startswith(_GZIP) else _plain(first, stream)
+    except OSError as error:
+        raise TraceError(error.strerror or str(error)) from None
+
+
+def is_packed(path: Path) -> bool:
+    """Raises TraceError when it cannot be read."""
+    return next(plain_blocks(path, 0, len(_GZIP)), b"") == _GZIP
+
+
+def plain_blocks(path: Path, begin: int, end: int | None) -> Iterator[bytes]:
+    """The bytes of a file from ``begin`` to ``end``, None for its end. Raises TraceError."""
+    try:
+        with path.open("rb") as stream:
+            left = (os.fstat(stream.fileno()).st_size if end is None else end) - stream.seek(begin)
+            while left > 0 and (block := stream.read(min(left, BLOCK_BYTES))):
+                left -= len(block)
+                yield block
     except OSError as error:
         raise TraceError(error.strerror or str(error)) from None
 

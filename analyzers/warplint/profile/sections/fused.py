@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 MAX_SHARES = 2_000
 """Shares kept, by falling time: what a person or an editor can look through."""
@@ -32,7 +33,7 @@ class FusedShare:
 class FusedTally:
     """Fused kernels so far: nanoseconds by line, and how often each ran."""
 
-    ns: dict[Key, dict[Line, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
+    ns: dict[Key, dict[Line, int]] = field(default_factory=lambda: defaultdict(partial(defaultdict, int)))
     counts: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
 
     def add_run(self, kernel: str, parts_ns: Mapping[Line, int]) -> None:

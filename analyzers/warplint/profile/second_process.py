@@ -1,0 +1,82 @@
+"""Makes things in a second process, while the first does something else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+Made = TypeVar("Made")
+
+
+class SecondProcess(Generic[Made]):
+    """What ``make`` gives, made from now on in a fork of this process, which has all that was read without a
+    copy. Where there can be no second process, and as far as it was killed or failed, it is made here when it
+    is asked for: ``make`` may be called twice, and must give the same."""
+
+    def __init__(self, make: Callable[[], Iterable[Made]]) -> None:
+        self._make = make
+        self._process, self._received = None, None
+        if can_fork():
+            # Most of what imports this module forks nothing.
+            import multiprocessing
+
+            fork = multiprocessing.get_context("fork")
+            self._received, sent = fork.Pipe(duplex=False)
+            self._process = fork.Process(target=_send, args=(make, self._received, sent), daemon=True)
+            self._process.start()
+            sent.close()
+
+    def __enter__(self) -> SecondProcess[Made]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None and self._received is not None:
+            self._received.close()
+            self._process.kill()
+            self._process.join()
+
+    def made(self) -> Iterator[Made]:
+        """All of it, in order."""
+        count = 0
+        if self._received is not None:
+            with suppress(EOFError, OSError):
+                while (message := self._received.recv()) != _END:
+                    yield message[0]
+                    count += 1
+                return
+        yield from islice(self._make(), count, None)
+
+
+_END = ()
+
+
+def can_fork() -> bool:
+    """Where there is a second processor, and no other thread, whose locks a fork would keep for ever. What
+    macOS runs in a process forbids it there."""
+    linux = sys.platform == "linux"
+    return linux and len(os.sched_getaffinity(0)) > 1 and threading.active_count() == 1
+
+
+def _send(make: Callable[[], Iterable[Made]], received: Connection, sent: Connection) -> None:
+    # Ctrl-C is for the first process, which ends this one. Should that be killed, sending fails.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    received.close()
+    # What goes wrong here is met again, and told, where the first process makes the rest itself.
+    with suppress(Exception):
+        # It takes nothing until it has done its own part.
+        made = list(make())
+        for each in made:
+            sent.send((each,))
+        sent.send(_END)
