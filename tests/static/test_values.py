@@ -623,6 +623,37 @@ def test_values_in_a_training_function(statement: str, expected: str) -> None:
     assert kind_and_place(STEP.format(statement)) == expected
 
 
+FIGURES = """
+def summed(values, owner, size):
+    out = torch.zeros(size, device=values.device)
+    return out.index_add_(0, owner, values)
+
+def {}:
+    for batch in loader:
+        {}
+        «torch.unique(summed(batch.energy, batch.owner, batch.size))»
+        torch.save(batch.energy, "energies")
+"""
+
+
+@pytest.mark.parametrize(
+    ("signature", "before", "expected"),
+    [
+        ("average(loader, table)", "table.update(batch.energy)", "tensor"),
+        ("average(loader)", "batch = batch.to('cuda')", "tensor likely"),
+        ("average(loader, model)", "model(batch.energy)", "tensor likely"),
+        ("average(loader, table)", "table.update(batch)", "tensor likely"),
+        ("average(loader, device)", "print(device)", "tensor likely"),
+        ("evaluate(loader)", "print(len(loader))", "tensor likely"),
+    ],
+    ids=["only looked at", "moved", "run through a model", "handed over whole", "told a device", "evaluated"],
+)
+def test_batches_that_only_figures_are_worked_out_of_stay_on_the_host(
+    signature: str, before: str, expected: str
+) -> None:
+    assert kind_and_place(FIGURES.format(signature, before)) == expected
+
+
 LIKES = {
     "an input is like itself": (forward("return «x»"), "x"),
     "computed from it": (forward("return «F.relu(x) + 1»"), "x"),

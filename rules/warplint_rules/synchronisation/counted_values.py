@@ -31,7 +31,7 @@ class CountedValuesInHotCode(Rule):
     ## When it stays silent
 
     - outside code that runs every step, in set-up and in data sets;
-    - for CPU tensors and NumPy arrays;
+    - for CPU tensors, NumPy arrays, and batches of a loader that nothing moves;
     - for `histc` with `min` and `max`;
     - when Python reads the result at once: it would wait anyway.
 
@@ -69,6 +69,21 @@ class Weighted(nn.Module):
     )
 
     quiet = (
+        Example(
+            "Figures of a data set, worked out of batches as the loader gives them.",
+            """\
+import torch
+
+
+def degrees(loader):
+    counts = []
+    for batch in loader:
+        _, receivers = batch.edge_index
+        _, count = torch.unique(receivers, return_counts=True)
+        counts.append(count)
+    return torch.cat(counts).float().mean()
+""",
+        ),
         Example(
             "Lengths and limits that are known.",
             """\

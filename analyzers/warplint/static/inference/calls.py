@@ -45,6 +45,9 @@ def _called(evaluator: Evaluator, node: ast.Call, called: Value, given: Given) -
                 # Nobody asks what it gives, so the function need not be followed.
                 return UNKNOWN
             known = evaluator.world.returned(called.qualified, node, evaluator.values)
+            if evaluator.on_host and known.place is Place.LIKELY_ACCELERATOR:
+                # Where it is handed tensors of the host, as here, it gives others.
+                return known.with_(place=Place.UNKNOWN)
             return evaluator.placed(known) if domain.is_abroad(called.qualified) else known
         return called.element or UNKNOWN
     name = last_name(node.func)

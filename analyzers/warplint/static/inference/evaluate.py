@@ -59,7 +59,8 @@ class Evaluator(ABC):
 
     ``values`` holds each expression's value, ``loads`` for each source expression the names that read it,
     ``sources`` for each such name its sources. ``likely`` says that unpinned tensors here are likely on the
-    accelerator. ``dropped`` is the last call that stands as a statement: its result goes nowhere.
+    accelerator, ``on_host`` that nothing here goes there. ``dropped`` is the last call that stands as a
+    statement: its result goes nowhere.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Evaluator(ABC):
         self.owner = owner
         self._evidence = evidence
         self.likely = likely
+        self.on_host = False
         self.values: dict[ast.AST, Value] = {}
         self.loads: dict[ast.AST, dict[ast.expr, None]] = {}
         self.sources: dict[ast.AST, tuple[ast.expr, ...]] = {}

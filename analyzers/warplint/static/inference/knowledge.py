@@ -31,6 +31,7 @@ from warplint.static.parsing.blocks import Block, CallSite, ClassOutline, Functi
 from warplint.static.parsing.chunks import Chunk
 from warplint.static.parsing.tree import FunctionNode, has_decorator, with_defaults
 from warplint.static.role import Role
+from warplint.static.structure.host_loops import stays_on_host
 from warplint.static.structure.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.structure.index import Index
 from warplint.static.structure.names import canonical
@@ -287,6 +288,7 @@ class Knowledge(Asking):
     def _run(self, function: FunctionOutline, given: Mapping[str, Value] | None) -> Unit:
         """Evaluate a function; ``given`` is what one call hands it, else all calls in the file count."""
         unit = Unit(self, self.index.owner(function), function.node, self._is_likely(function))
+        unit.on_host = not unit.likely and stays_on_host(function)
         if given is None:
             given = self._arguments(function)
         unit.evaluate(function.node.body, self._entry(function, unit.likely, given))
@@ -322,8 +324,10 @@ class Knowledge(Asking):
         role = self.role(function)
         if role in (Role.DATA, Role.SETUP):
             return False
-        blocks = [function.body, *function.loops]
-        return role in HOT_ROLES or any(self.block_heat(block).hotness is Hotness.STEP for block in blocks)
+        if role in HOT_ROLES or self.block_heat(function.body).hotness is Hotness.STEP:
+            return True
+        is_hot = any(self.block_heat(loop).hotness is Hotness.STEP for loop in function.loops)
+        return is_hot and not stays_on_host(function)
 
     # What expressions ask
 

@@ -122,7 +122,7 @@ class Loops:
         calls = self._calls(loop)
         if any(map(self._marks_step, calls.direct)):
             return LoopKind.TRAINING
-        if _iterates_loader(loop.node):
+        if iterates_loader(loop.node):
             return LoopKind.BATCHES
         loops = function.loops if function else self._top_loops
         first = loops.index(loop) + 1
@@ -206,7 +206,7 @@ def _counting(block: Block) -> Block | None:
     """The innermost loop that can count steps: loops over a collection of losses or optimizers cannot."""
     loop = _around(block)
     while loop is not None:
-        if isinstance(loop.node, ast.While) or _counts(loop.node) or _iterates_loader(loop.node):
+        if isinstance(loop.node, ast.While) or _counts(loop.node) or iterates_loader(loop.node):
             return loop
         loop = _around(loop.parent)
     return None
@@ -219,7 +219,8 @@ def _counts(node: ast.AST) -> bool:
     )
 
 
-def _iterates_loader(node: ast.AST) -> bool:
+def iterates_loader(node: ast.AST) -> bool:
+    """Whether a loop goes over the batches of a loader, by the name of what it iterates."""
     if not isinstance(node, ast.For | ast.AsyncFor):
         return False
     names = [last_name(inner) for inner in _wrapped(node.iter)]
