@@ -3,10 +3,19 @@ from __future__ import annotations
 import ast
 
 from warplint.static.facts import Facts
+from warplint.static.parsing.tree import last_name
 from warplint.static.rules.rule import At, Example, Metric, Risk, Rule, Signature, Verdict, wants
 from warplint.static.values import Value
+from warplint_rules._calls import argument
 from warplint_rules._text import short
-from warplint_rules.synchronisation._waiting import counts, host_waits, is_scalar, waiting
+from warplint_rules.synchronisation._waiting import (
+    counts,
+    host_waits,
+    is_scalar,
+    operand,
+    position_after,
+    waiting,
+)
 
 FACTORIES = {
     f"torch.{name}"
@@ -17,6 +26,8 @@ METHODS = {
     "tensor_split", "view",
 }  # fmt: skip
 BUILTINS = {"range"}
+TOP = "topk"
+"""Takes how many as its second argument, after the tensor; both as a function and as a method."""
 
 
 class TensorAsSize(Rule):
@@ -47,7 +58,7 @@ class TensorAsSize(Rule):
 
     code = "WL217"
     name = "tensor-as-size"
-    wants = wants(calls=FACTORIES, methods=METHODS, builtins=BUILTINS)
+    wants = wants(calls=FACTORIES | {f"torch.{TOP}"}, methods=METHODS | {TOP}, builtins=BUILTINS)
     proof = Signature(At.LINE, Metric.WAIT)
     risk = Risk.MEDIUM
 
@@ -67,6 +78,20 @@ class Lengths(nn.Module):
         return steps[None] < lengths[:, None], «x.new_zeros(3, lengths.max())»
 """,
         ),
+        Example(
+            "As many of the best as was worked out for each row: each row waits.",
+            """\
+import torch
+from torch import nn
+
+
+class Match(nn.Module):
+    def forward(self, cost: torch.Tensor, overlaps: torch.Tensor):
+        many = overlaps.sum(1).int().clamp(min=1)
+        best = [«torch.topk(cost[row], k=many[row], largest=False)».indices for row in range(len(cost))]
+        return best, «cost[0].topk(many.max())».values
+""",
+        ),
     )
 
     quiet = (
@@ -81,7 +106,8 @@ class Lengths(nn.Module):
     def forward(self, x, lengths, n):
         steps = torch.arange(x.shape[1], device=x.device)
         other = torch.zeros(len(lengths), n, x.size(-1), device=x.device)
-        return steps[None] < lengths[:, None], other, x.view(-1, n), torch.full((3,), 2.0)
+        best = torch.topk(x, 3, dim=1).values, x.topk(k=n), torch.topk(x, min(n, x.shape[1]))
+        return steps[None] < lengths[:, None], other, x.view(-1, n), torch.full((3,), 2.0), best
 """,
         ),
         Example(
@@ -103,12 +129,17 @@ def train(model, loader, optimizer):
     def check(self, node: ast.expr, facts: Facts) -> Verdict | None:
         assert isinstance(node, ast.Call)
         # Numbers written out are told first: nothing need be evaluated for them.
-        sizes = [part for part in _sizes(node) if not _is_written_out(part)]
+        top = last_name(node.func) == TOP
+        given = _top(node, facts) if top else _sizes(node)
+        sizes = [part for part in given if not _is_written_out(part)]
         if not sizes or not counts(node, facts):
             return None
         if _is_method(node) and not _receiver(node, facts).is_tensor:
             return None
-        found = next((part for part in sizes if is_scalar(facts.value(part))), None)
+        # How many to take can only be one number.
+        found = next(
+            (part for part in sizes if is_scalar(facts.value(part)) or (top and _is_there(part, facts))), None
+        )
         if found is None:
             return None
         return waiting(
@@ -117,6 +148,17 @@ def train(model, loader, optimizer):
             f"`{short(node)}` {host_waits(node, facts)}, to read `{short(found)}`. Use a bound that the host "
             "knows, and a mask.",
         )
+
+
+def _top(call: ast.Call, facts: Facts) -> list[ast.expr]:
+    """How many of the largest are asked for, if it is not left out."""
+    many = argument(call, position_after(call, operand(call, facts), 1), "k")
+    return [] if many is None else [many]
+
+
+def _is_there(size: ast.expr, facts: Facts) -> bool:
+    value = facts.value(size)
+    return value.is_tensor and value.on_accelerator
 
 
 def _is_written_out(size: ast.expr) -> bool:
