@@ -33,6 +33,8 @@ IN_MEMORY = {"torch.utils.data.TensorDataset", "torchvision.datasets.FakeData"}
 WRAPPERS = {"torch.utils.data.Subset", "torch.utils.data.ConcatDataset", "torch.utils.data.random_split"}
 LIBRARY_DATASETS = ("torchvision.datasets.", "torchaudio.datasets.")
 INDICES = Pattern(r"(?:\w*_)?(?:idx|index|indexes|indices|ids|nodes)", re.IGNORECASE)
+BUFFERS = Pattern(r"(?:\w*_)?(?:experience|replay|rollout)_?(?:buffer|memory|storage)", re.IGNORECASE)
+"""Where reinforcement learning keeps what it has collected, to train on it at once."""
 MADE_UP = Pattern(r"dummy|fake|mock|synthetic|random|toy|prompt", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ def source_of(dataset: ast.expr, facts: Facts) -> Source:
     """What stands behind the first argument of a loader."""
     value = facts.value(dataset)
     made = value.origin if isinstance(value.origin, ast.Call) else dataset
-    if value.kind in (Kind.SEQUENCE, Kind.TENSOR, Kind.NDARRAY) or _is_indices(dataset):
+    if value.kind in (Kind.SEQUENCE, Kind.TENSOR, Kind.NDARRAY) or _is_held(dataset):
         return Source.MEMORY
     if not isinstance(made, ast.Call):
         return Source.UNKNOWN
@@ -55,10 +57,10 @@ def source_of(dataset: ast.expr, facts: Facts) -> Source:
     return Source.UNKNOWN if definition is None else _of_class(definition)
 
 
-def _is_indices(dataset: ast.expr) -> bool:
-    """Whether only indices are loaded, as of nodes of a graph: ``train_idx``."""
+def _is_held(dataset: ast.expr) -> bool:
+    """Whether only indices are loaded, as of nodes of a graph (``train_idx``), or what a buffer holds."""
     name = dataset.attr if isinstance(dataset, ast.Attribute) else getattr(dataset, "id", "")
-    return INDICES.fullmatch(name) is not None
+    return INDICES.fullmatch(name) is not None or BUFFERS.fullmatch(name) is not None
 
 
 def _of_class(definition: ast.ClassDef) -> Source:

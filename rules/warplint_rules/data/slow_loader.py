@@ -44,8 +44,8 @@ class SlowDataLoader(Rule):
     ## When it stays silent
 
     - on loaders for evaluation, tests, prediction and demonstrations: they run seldom and briefly;
-    - on data that is in memory already or made up (`TensorDataset`, lists, random data): workers cost more
-      there;
+    - on data that is in memory already or made up (`TensorDataset`, lists, replay buffers, random data):
+      workers cost more there;
     - when `*args` or `**kwargs` may hold the settings, unless they are switched off beside them or are
       parameters of the function that it hands to another loader only, and for settings given as variables;
     - on a loader that need not be for training, about a parameter that the function hands to its loaders of
@@ -327,6 +327,21 @@ def batches(data, workers, grouped, pin_memory=False, **more):
     )
 
     quiet = (
+        Example(
+            "What was collected is in memory, and goes into a loader that is made anew for it.",
+            """\
+from torch.utils.data import DataLoader
+
+
+class Trainer:
+    def train(self):
+        loader = DataLoader(self.replay_buffer, batch_size=8, shuffle=True)
+        for epoch in range(4):
+            for batch in loader:
+                self.model(batch.to("cuda")).mean().backward()
+                self.optimizer.step()
+""",
+        ),
         Example(
             "Settings that reach a loader by another way, and those of a loader for validation.",
             """\
