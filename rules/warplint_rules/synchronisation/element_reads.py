@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from warplint.source.pattern import Pattern
 from warplint.static.facts import Facts, Role
 from warplint.static.finding import Confidence, Hotness
 from warplint.static.parsing.tree import last_name
@@ -18,6 +19,8 @@ from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import CASTS, STEPS
 
 READS = {"item", "tolist"}
+ON_CPU = Pattern(r"\w+(?<!from)(?<!offload)(?<!on)(?<!to)_cpu")
+"""Forms of a function for the CPU, as ``nms_cpu``; what copies there, as ``move_to_cpu``, is none."""
 COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 """What stands between a tensor and the read of it, and changes nothing about how often it is read."""
 MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
@@ -43,7 +46,7 @@ class ReadElementByElement(Rule):
 
     - in code that runs every step, of which WL201 speaks, and in code that runs once;
     - for tensors that were copied to the CPU before the loop, or built there, and for NumPy arrays;
-    - in data sets, transforms, processors, set-up and tests;
+    - in data sets, transforms, processors, set-up and tests, and in forms for the CPU (`nms_cpu`);
     - for parameters and buffers of a model, unless gradients are read: that is done now and then, to look;
     - where the loop's round reads something that is not one of what it goes over.
 
@@ -78,6 +81,22 @@ def report(scores: torch.Tensor, threshold: float, lines: list):
     for row in range(len(best)):
         if «best[row][-1] >= threshold»:
             lines.append(row)
+""",
+        ),
+        Example(
+            "Rows at places that are computed from what the loops count.",
+            """\
+import torch
+
+
+def best(tokens: torch.Tensor, beams: int, groups: int):
+    kept = []
+    for group in range(groups):
+        for beam in range(beams):
+            place = group * beams + beam
+            kept.append(«tokens[place].tolist()»)
+        kept.append(«tokens[group + 1].tolist()»)
+    return kept
 """,
         ),
         Example(
@@ -213,6 +232,17 @@ class TestScores(unittest.TestCase):
 """,
         ),
         Example(
+            "The form of a function that is for the CPU.",
+            """\
+import torch
+
+
+def fill_cpu(starts: torch.Tensor, width: int, found: list[int]):
+    for row in range(width):
+        found.append(starts[row * width].item())
+""",
+        ),
+        Example(
             "Drop rates of a model that is set up.",
             """\
 import torch
@@ -248,7 +278,9 @@ def build_stages(depth, rates: torch.Tensor):
 
 def _is_cold(node: ast.expr, facts: Facts) -> bool:
     function = facts.function(node)
-    return function is None or function.role in COLD_ROLES or function.class_role in HOST_ROLES
+    if function is None or function.role in COLD_ROLES or function.class_role in HOST_ROLES:
+        return True
+    return ON_CPU.fullmatch(function.name) is not None
 
 
 def _is_call(node: ast.expr) -> bool:
@@ -336,12 +368,22 @@ def _is_at(part: ast.expr, targets: set[str], facts: Facts) -> bool:
     if not isinstance(part, ast.Subscript) or not _may_be_on_the_gpu(facts.value(part.value)):
         return False
     index = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
-    return any(
-        isinstance(place, ast.Name)
-        and place.id in targets
-        and facts.value(place).kind in (Kind.NUMBER, Kind.UNKNOWN)
-        for place in index
-    )
+    return any(_counts(place, targets, facts) for place in index)
+
+
+def _counts(place: ast.expr, targets: set[str], facts: Facts) -> bool:
+    """Whether a position is what a loop counts, or is computed from that: ``i + 1``, ``row * width + i``."""
+    if facts.value(place).kind not in (Kind.NUMBER, Kind.UNKNOWN):
+        return False
+    if isinstance(place, ast.Name) and place.id not in targets:
+        computed = facts.value(place).origin
+        return isinstance(computed, ast.BinOp) and _counts(computed, targets, facts)
+    if isinstance(place, ast.BinOp):
+        sides = (place.left, place.right)
+        return isinstance(place.op, ast.Add | ast.Sub | ast.Mult) and any(
+            isinstance(side, ast.Name | ast.BinOp) and _counts(side, targets, facts) for side in sides
+        )
+    return isinstance(place, ast.Name)
 
 
 def _is_one(part: ast.expr, targets: set[str], facts: Facts) -> bool:
