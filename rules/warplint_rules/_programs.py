@@ -17,6 +17,7 @@ def stays_on_cpu(facts: Facts) -> bool:
 
     What only defines models or steps of training is told nothing by that: who imports it moves them.
     """
-    # The file's text is asked last: most files do not train, and most that do name a device early.
-    trains = facts.is_called("backward") and facts.is_called("parameters")
-    return trains and not facts.mentions(DEVICES) and facts.mentions(SCRIPT)
+    # Whether it is a program is asked first, since that hardly ever changes while a file is written.
+    if not facts.mentions(SCRIPT):
+        return False
+    return facts.is_called("backward") and facts.is_called("parameters") and not facts.mentions(DEVICES)
