@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from programs import Run
+from programs import OPTIMIZER, Run
 
 from warplint.capture.layout import WORKER_SUFFIX, RawReader, RawSource, Record, parse_json, parse_source
 
-LOOP = """
+LOOP = f"""
+{OPTIMIZER}
 def train(loader, epochs=1):
     model = torch.nn.Linear(8, 8)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = Descent(model.parameters())
     total = 0.0
     for epoch in range(epochs):
         for batch in loader:

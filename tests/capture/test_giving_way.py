@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import torch
-from programs import ON_MONITORING
+from programs import ON_MONITORING, OPTIMIZER
 
 from warplint.capture import shared_memory
 from warplint.capture.gpu import cupti
@@ -172,7 +172,7 @@ def test_graphs_keep_the_functions_that_others_put_around_theirs(tmp_path: Path)
         graph_class.capture_begin = torchs
 
 
-ENDING = """
+ENDING = f"""
 import ctypes, sys, torch
 from torch.profiler import profile
 
@@ -188,7 +188,8 @@ def stop_trace(self):
 
 profile.stop_trace = stop_trace
 weight = torch.ones(4, requires_grad=True)
-optimizer = torch.optim.SGD([weight], lr=0.1)
+{OPTIMIZER}
+optimizer = Descent([weight])
 for step in range(int(sys.argv[1])):
     weight.sum().backward()
     optimizer.step()

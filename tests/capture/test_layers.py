@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import ON_MONITORING, QUICKLY, Process, make_project, run
+from programs import ON_MONITORING, OPTIMIZER, QUICKLY, Process, make_project, run
 
 MODEL = """
 import torch
@@ -225,12 +225,13 @@ def test_compilation_is_as_without_us_and_wrappers_are_no_part_of_a_name(tmp_pat
     assert {layer["path"] for layer in inside.process.layers.values()} == {"OptimizedModule", "(GraphModule)"}
 
 
-MANY = """
+MANY = f"""
 import torch
 from torch import nn
 
+{OPTIMIZER}
 net = nn.Sequential(*(nn.Linear(2, 2) for _ in range(1200)))
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+optimizer = Descent(net.parameters())
 for step in range(4):
     loss = net(torch.randn(4, 2)).sum()
     loss.backward()
@@ -245,7 +246,7 @@ def test_layers_beyond_the_thousandth_share_a_number(tmp_path: Path) -> None:
     assert stacks(process).count(("Sequential", "?")) == 2 * 201
 
 
-STRANGE = """
+STRANGE = f"""
 import torch
 from torch import nn
 
@@ -261,8 +262,9 @@ class Strange(nn.Linear):
     def forward(self, x):
         return x @ self.weight.T
 
+{OPTIMIZER}
 net = nn.Sequential(Strange(8, 4), nn.ReLU())
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+optimizer = Descent(net.parameters())
 for step in range(6):
     loss = net(torch.randn(4, 8)).sum()
     optimizer.zero_grad()

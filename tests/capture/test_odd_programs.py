@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from operators import assert_marked_operators_are_on_their_lines, placed_operators
-from programs import ON_MONITORING, Run, make_project, run, run_plainly
+from programs import ON_MONITORING, OPTIMIZER, Run, make_project, run, run_plainly
 
-STEPPING = """
+STEPPING = f"""
 import contextlib, os, sys, torch
+{OPTIMIZER}
 model = torch.nn.Linear(8, 8)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+optimizer = Descent(model.parameters())
 x = torch.ones(3)
 def step(extra=None):
     optimizer.zero_grad()

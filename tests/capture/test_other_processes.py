@@ -7,13 +7,13 @@ import sys
 import textwrap
 from pathlib import Path
 
-from programs import QUICKLY, TRAINING, make_project, run, says_what_it_says_plainly
+from programs import OPTIMIZER, QUICKLY, TRAINING, make_project, run, says_what_it_says_plainly
 
 PYTHON = sys.executable
 
-LOADING = """
+LOADING = f"""
 import os, sys, torch
-
+{OPTIMIZER}
 class Data(torch.utils.data.Dataset):
     def __len__(self):
         return 16
@@ -25,7 +25,7 @@ class Data(torch.utils.data.Dataset):
 
 def main():
     model = torch.nn.Linear(3, 4)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = Descent(model.parameters())
     loader = torch.utils.data.DataLoader(
         Data(), batch_size=2, num_workers=2, multiprocessing_context=sys.argv[1]
     )

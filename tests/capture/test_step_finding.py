@@ -117,7 +117,7 @@ def test_an_optimizer_that_is_gone_makes_way_for_the_next(tmp_path: Path) -> Non
 import gc
 {TRAINING}
 train(3)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer = Descent(model.parameters())
 gc.collect()
 train(5)
 """
@@ -130,7 +130,7 @@ def test_an_optimizer_that_is_no_longer_used_makes_way_for_the_next(tmp_path: Pa
 {TRAINING}
 train(3)
 kept = optimizer
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer = Descent(model.parameters())
 train(50)
 """
     root = make_project(tmp_path / "project", train=text)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from programs import (
+    OF_TORCH,
     ON_MONITORING,
     QUICKLY,
     TRAINING,
@@ -44,7 +45,7 @@ def look():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Process, Path]:
-    text = LOOKS_AROUND + TRAINING + "train(8)\nlook()\nos.chdir('/')\ndel sys.argv\ntrain(2)\n"
+    text = LOOKS_AROUND + TRAINING + OF_TORCH + "train(8)\nlook()\nos.chdir('/')\ndel sys.argv\ntrain(2)\n"
     root = make_project(tmp_path_factory.mktemp("whole") / "project", train=text)
     done = run(root, *QUICKLY, "train.py", "--flag")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -388,7 +389,7 @@ import threading
 {TRAINING}
 def work():
     own = torch.nn.Linear(8, 8)
-    descent = torch.optim.SGD(own.parameters(), lr=0.01)
+    descent = Descent(own.parameters())
     for step in range(40):
         own(torch.randn(4, 8)).sum().backward()
         descent.step()
@@ -411,7 +412,7 @@ import threading
 {TRAINING}
 def beside():
     own = torch.nn.Linear(8, 8)
-    descent = torch.optim.SGD(own.parameters(), lr=0.01)
+    descent = Descent(own.parameters())
     while not over:
         own(torch.randn(4, 8)).sum().backward()
         descent.step()
