@@ -111,7 +111,10 @@ def _drop_output() -> None:
 
 
 def _print_anything() -> None:
-    """What the terminal's encoding lacks is printed as well as can be, and never raises."""
+    """What the terminal's encoding lacks is printed as well as can be; a closed stream (`>&-`) takes all."""
+    # Python has None for a closed one, although its types say otherwise; and the next file would be its heir.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             utf8 = stream.encoding.lower().replace("-", "") == "utf8"

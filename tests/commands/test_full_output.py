@@ -1,4 +1,4 @@
-"""Output that cannot be written, as on a full disk: said in a sentence, with exit status 2."""
+"""Output that cannot be written: on a full disk said in a sentence, closed by who asked for none left out."""
 
 from __future__ import annotations
 
@@ -34,3 +34,20 @@ def test_an_output_file_that_is_full_is_said(warplint: CommandLine) -> None:
     done = warplint("check", "--output-file", "/dev/full")
     said = f"warplint: error: /dev/full cannot be written: {REASON}\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+@pytest.mark.parametrize(("words", "status"), [("check", 1), ("score", 0), ("rule WL101", 0), ("config", 0)])
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
+def test_closed_streams_get_nothing(words: str, status: int, closed: str, warplint: CommandLine) -> None:
+    path = warplint.write("program.py", "import torch\n\nx = (\n")
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m warplint {words} {closed}', sys.executable],
+        cwd=warplint.folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (status, "")
+    assert "error" not in done.stderr
+    assert path.read_text(encoding="utf-8") == "import torch\n\nx = (\n"
