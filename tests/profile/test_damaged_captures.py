@@ -192,6 +192,25 @@ def test_no_capture(tmp_path: Path) -> None:
         join(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("root", 5),
+        ("command", "x"),
+        ("command", [1]),
+        ("started", "now"),
+        ("exit_code", "0"),
+        ("imported", []),
+    ],
+)
+def test_a_manifest_of_other_values(field: str, value: object, tmp_path: Path) -> None:
+    RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0").write(tmp_path)
+    manifest = tmp_path / "run.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), field: value}))
+    with pytest.raises(LayoutError, match=f"run.json is damaged: its {field} cannot be "):
+        join(tmp_path)
+
+
 def test_a_process_that_captured_nothing(tmp_path: Path) -> None:
     RunManifest(["python"], ROOT, ROOT, 0.0, "0.1.0", notes=["the program made no step"]).write(tmp_path)
     writer = RawWriter(tmp_path / raw_name(0, 1))

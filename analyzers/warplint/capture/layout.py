@@ -103,6 +103,23 @@ class Record(enum.IntEnum):
     is one of which nothing is known."""
 
 
+_MANIFEST_KINDS: dict[str, tuple[type, ...]] = {
+    "command": (list,),
+    "cwd": (str,),
+    "root": (str,),
+    "started": (int, float),
+    "warplint": (str,),
+    "format": (str,),
+    "version": (int,),
+    "finished": (int, float, type(None)),
+    "exit_code": (int, type(None)),
+    "signal": (int, type(None)),
+    "notes": (list,),
+    "imported": (dict,),
+}
+"""What JSON may hold for each field of a RunManifest."""
+
+
 @dataclass(slots=True)
 class RunManifest:
     """``run.json``. Times are Unix seconds; ``root`` is the project root the command ran under."""
@@ -151,10 +168,17 @@ class RunManifest:
                 f"this release reads {sorted(READABLE_VERSIONS)}"
             )
         known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
+        for name, value in known.items():
+            if not isinstance(value, _MANIFEST_KINDS[name]) or not _holds_text(value):
+                raise LayoutError(f"{path} is damaged: its {name} cannot be {json.dumps(value)[:40]}")
         try:
             return cls(**known)
         except TypeError as error:
             raise LayoutError(f"{path} is incomplete: {error}") from None
+
+
+def _holds_text(value: object) -> bool:
+    return not isinstance(value, list) or all(isinstance(each, str) for each in value)
 
 
 def newest_first(folders: Iterable[Path]) -> list[Path]:
