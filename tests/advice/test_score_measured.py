@@ -128,7 +128,9 @@ def test_time_that_two_findings_speak_of_counts_for_the_dearer(tmp_path: Path) -
 def test_half_of_the_time_of_wide_products_is_lost(tmp_path: Path) -> None:
     source = LOOP.partition("        print")[0]
     kernel = KernelCost("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_cublas", 40_000, 10)
-    found = score_of(tmp_path, source, [line_cost(8, busy_us=40_000, launches=10, kernels=[kernel])])
+    found = score_of(
+        tmp_path, source, [line_cost(8, busy_us=40_000, gpu_forward_us=40_000, launches=10, kernels=[kernel])]
+    )
     assert points(found)[1:] == [(-40, "WL057 measured-float32-products, loses 20.0% of a step", 8)]
 
 

@@ -30,6 +30,7 @@ from warplint.profile.sections.compilation import graph_breaks, recompilations
 from warplint.profile.sections.device_readings import device_readings
 from warplint.profile.sections.window_price import WindowPrice
 from warplint.profile.steps.ends import StepRange, StepTimes
+from warplint.profile.steps.gpu_steps import gpu_steps
 from warplint.profile.steps.regimes import step_history, unix_minus_host_ns
 from warplint.profile.timeline import NOWHERE, Places, Timeline
 from warplint.profile.totals.own_time import discount_capture
@@ -220,7 +221,9 @@ class _ProcessJoin:
         self.graphs.take_window(window.number, trace, charger)
         inner = InnerLines(compiled, ReplayedLines(trace, window.replays, self.graphs.launches))
         host = HostCalls(trace, charger, inner)
-        tally = tally_device(trace, timeline, charger, host, steps, self._key, layers)
+        worked = gpu_steps(steps, zip(host.launched_ns(trace), trace.work.start, trace.work.end, strict=True))
+        self.said.extend(notes.ran_ahead(window.number, steps, worked))
+        tally = tally_device(trace, timeline, charger, host, steps, self._key, layers, worked)
         discount_capture(tally, self.prices[-1])
         return _JoinedWindow(window, trace, tally)
 

@@ -103,6 +103,10 @@ class LineCost:
     def gpu_us(self) -> float:
         return self.gpu_forward_us + self.gpu_backward_us + self.gpu_optimizer_us
 
+    def busy_part_us(self, us: float) -> float:
+        """The part of ``busy_us`` of work whose plain sum is ``us``: overlapping work counts once."""
+        return us * self.busy_us / self.gpu_us if us else 0.0
+
     @property
     def total_idle_us(self) -> float:
         return sum(self.idle_us.values())

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from warplint.profile.kineto.clock import Clock
 from warplint.profile.raw.process import RawWindow
+from warplint.profile.steps.ends import StepRange
+from warplint.profile.steps.gpu_steps import RAN_AHEAD, GpuSteps
 from warplint.profile.steps.regimes import StepHistory
 from warplint.profile.totals.tally import Doubts
 
@@ -44,6 +46,18 @@ def clock(window: int, fitted: Clock) -> str:
         f"window {window}: the clocks of trace and lines agree within {fitted.residual_us:.2f} us"
         f"; the worst marker lies {fitted.violation_us:.2f} us outside its stamps"
     )
+
+
+def ran_ahead(window: int, steps: StepRange, worked: GpuSteps) -> list[str]:
+    """That steps are taken to be as long as the GPU needs for them, where the host launches them sooner."""
+    launching_ns = steps.end_ns - steps.begin_ns
+    if not steps.steps or worked.length_ns < RAN_AHEAD * launching_ns:
+        return []
+    launched, ran = (ns / 1e6 / steps.steps for ns in (launching_ns, worked.length_ns))
+    return [
+        f"window {window}: the host launched its steps in {launched:,.1f} ms each, ahead of the GPU, which "
+        f"took {ran:,.1f} ms each: a step is counted as that"
+    ]
 
 
 def other_steps(shown: Sequence[RawWindow], others: Sequence[RawWindow], history: StepHistory) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from warplint.profile.model import LineCost
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 APPLICATION_ID = 0x574C5052
 """``WLPR``."""
 

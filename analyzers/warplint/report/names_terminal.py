@@ -60,12 +60,13 @@ def _count(number: float, profile: Profile) -> str:
 
 
 def _layer_share(layer: LayerCost, profile: Profile) -> str:
-    """Of the GPU's own time, without overlap counted twice; of the host's, without a GPU."""
+    """Of the captured steps, or of the sum of kernels where that is more since they overlap; of the host's
+    time, without a GPU."""
     totals = profile.totals
     if not totals.on_gpu:
         return share(layer.cpu_us / totals.wall_us) if totals.wall_us else ""
-    us = layer.gpu_forward_us + layer.gpu_backward_us
-    return share(us / totals.wall_us) if us and totals.wall_us else ""
+    us, whole_us = layer.gpu_forward_us + layer.gpu_backward_us, max(totals.wall_us, totals.kernel_us)
+    return share(us / whole_us) if us and whole_us else ""
 
 
 def _place(file: str, line: int) -> str:

@@ -151,8 +151,7 @@ class CapturedSteps:
         Overlapping work counts once, and so does what ran beyond the last boundary of a step: plain sums of
         durations are scaled to ``busy_us``.
         """
-        us = sum(kernel.us for kernel in cost.kernels if is_meant(kernel.name))
-        return us * cost.busy_us / cost.gpu_us if us else 0.0
+        return cost.busy_part_us(sum(kernel.us for kernel in cost.kernels if is_meant(kernel.name)))
 
     @cached_property
     def phase_busy_us(self) -> dict[Phase, float]:

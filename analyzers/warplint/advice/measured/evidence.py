@@ -214,11 +214,11 @@ def _products(wanted: frozenset[str]) -> Callable[[Looked], Evidence]:
 
 
 def products_us(cost: LineCost) -> dict[str, float]:
-    """The time of a line's matrix products, by the type that their kernels' names tell."""
+    """The GPU's busy time in a line's matrix products, by the type that their kernels' names tell."""
     us: defaultdict[str, float] = defaultdict(float)
     for kernel in cost.kernels:
         if kernel.us > 0 and is_product(kernel.name) and (kind := dtype(kernel.name)):
-            us[kind] += kernel.us
+            us[kind] += cost.busy_part_us(kernel.us)
     return dict(us)
 
 

@@ -8,10 +8,10 @@ from warplint.profile.attribution.busy import share_busy
 from warplint.profile.kineto.calls import is_transfer
 from warplint.profile.kineto.nesting import Intervals
 from warplint.profile.kineto.trace import Trace, WorkKind
-from warplint.profile.steps.ends import StepRange
+from warplint.profile.steps.gpu_steps import GpuSteps
 
 
-def exposed_copies(trace: Trace, steps: StepRange, owners: list[int]) -> dict[int, int]:
+def exposed_copies(trace: Trace, steps: GpuSteps, owners: list[int]) -> dict[int, int]:
     """Nanoseconds within ``steps`` by owner; where copies overlap, split equally among them.
 
     ``owners`` are of the trace's work, in its order. Copies within one device's memory are no transfers.

@@ -67,6 +67,15 @@ class HostCalls:
         """The names (numbers) of calls that have any of ``kind``."""
         return frozenset(name for name, each in self.kinds.items() if each & kind)
 
+    def launched_ns(self, trace: Trace) -> list[int]:
+        """When each piece of GPU work was launched; when it began, where its call is not recorded."""
+        # NONE is the last of the calls.
+        starts = [*self.starts, NONE]
+        return [
+            start if call == NONE else starts[call]
+            for call, start in zip(self.call_of_work, trace.work.start, strict=True)
+        ]
+
     def _by_thread(self) -> dict[int, list[Call]]:
         """In the order of their starts."""
         threads: dict[int, list[Call]] = defaultdict(list)

@@ -17,6 +17,7 @@ from warplint.profile.kineto.trace import NONE, Trace, WorkKind
 from warplint.profile.names.layers import LayerTimeline
 from warplint.profile.names.named_work import named_work
 from warplint.profile.steps.ends import StepRange
+from warplint.profile.steps.gpu_steps import GpuSteps
 from warplint.profile.timeline import NOWHERE, Timeline
 from warplint.profile.totals.tally import LineKey, LineTally, Tally
 
@@ -48,26 +49,29 @@ def tally_device(
     steps: StepRange,
     key_of: KeyOf,
     layers: LayerTimeline | None = None,
+    worked: GpuSteps | None = None,
 ) -> Tally:
     """What a window with a GPU cost. The trace's times must already be the timeline's.
 
-    Busy and idle are the GPU's time within ``steps``. Launches, copies, waits and the plain sums of GPU time
-    are of what the host started within them, so that each step counts its own work once, however far the
-    GPU lags behind.
+    Busy and idle are the GPU's time within ``worked``, without which it is that of ``steps``. Launches,
+    copies, waits and the plain sums of GPU time are of what the host started within ``steps``, so that each
+    step counts its own work once, however far the GPU lags behind.
     """
+    worked = worked or GpuSteps(steps.begin_ns, steps.end_ns)
     tally = tally_host(timeline, charger.stepping_thread, steps, key_of)
+    tally.wall_ns = worked.length_ns
     costs = _WindowCosts(trace, host, steps, key_of, tally, Recomputation(trace, charger))
     costs.add_calls()
     costs.add_work()
     work = zip(trace.work.start, trace.work.end, costs.work_owners, strict=True)
-    busy = share_busy(work, steps.begin_ns, steps.end_ns)
+    busy = share_busy(work, worked.begin_ns, worked.end_ns)
     for owner, busy_ns in busy.by_owner.items():
         for place, part_ns in costs.owners.divide(owner, busy_ns):
             tally.lines[key_of(place)].busy_ns += part_ns
     for place, causes in charge_idle(busy.gaps, trace, timeline, charger, host).items():
         for cause, idle_ns in causes.items():
             tally.lines[key_of(place)].idle_ns[cause] += idle_ns
-    for owner, exposed_ns in exposed_copies(trace, steps, costs.work_owners).items():
+    for owner, exposed_ns in exposed_copies(trace, worked, costs.work_owners).items():
         for place, part_ns in costs.owners.divide(owner, exposed_ns):
             tally.lines[key_of(place)].exposed_copy_ns += part_ns
     tally.felt.add_calls(trace, charger, host, steps, key_of, costs.line_of_work)
@@ -140,12 +144,7 @@ class _WindowCosts:
 
     def add_work(self) -> None:
         work, tally, host = self.trace.work, self.tally, self.host
-        # NONE is the last of the calls.
-        starts = [*host.starts, NONE]
-        times = [
-            start if call == NONE else starts[call]
-            for call, start in zip(host.call_of_work, work.start, strict=True)
-        ]
+        times = host.launched_ns(self.trace)
         begin, end = self.steps.begin_ns, self.steps.end_ns
         inside = [index for index, time in enumerate(times) if begin <= time < end]
         self._add_times(inside)
