@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 from warplint.advice.measured.join import Captured, findings, join
+from warplint.profile.join import join as join_capture
 from warplint.profile.model import CapturedSource, LineCost, Profile, Totals
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Outcome
 from wording import faults
 
+DATA = Path(__file__).parent.parent / "profile" / "data"
 H200 = "NVIDIA H200"
 LONGEST = 160
 """Of what is said of a cost, or of why there is none."""
+
+
+def opened(name: str, folder: Path) -> Profile:
+    """A recorded capture, unpacked into a folder."""
+    with tarfile.open(DATA / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return join_capture(folder / name)
 
 
 def profile_of(source: str, costs: list[LineCost], file: str = "train.py", device: str = H200) -> Profile:

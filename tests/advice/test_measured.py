@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
-from measuring import measured, outcomes, profile_of
+from measuring import measured, opened, outcomes, profile_of
 
 from warplint.advice.measured.join import NOT_REACHED
-from warplint.profile.join import join as join_capture
 from warplint.profile.model import CapturedSource, IdleCause, KernelCost, LineCost, Profile
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Outcome, Severity, lost_together
@@ -27,8 +25,6 @@ def train(model, loader, optimizer):
 """
 COPY_LINE, READ_LINE = 6, 9
 PAGEABLE = "Memcpy HtoD (Pageable -> Device)"
-
-DATA = Path(__file__).parent.parent / "profile" / "data"
 
 
 def line_cost(line: int, file: str = "train.py", **figures: object) -> LineCost:
@@ -233,12 +229,6 @@ def test_a_severity_of_the_projects_own_stays_unless_refuted(tmp_path: Path) -> 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Profile:
     return opened("h200-unet3d", tmp_path_factory.mktemp("h200"))
-
-
-def opened(name: str, folder: Path) -> Profile:
-    with tarfile.open(DATA / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return join_capture(folder / name)
 
 
 def test_the_recorded_program_is_judged_line_by_line(recorded: Profile, tmp_path: Path) -> None:

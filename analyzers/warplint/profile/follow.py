@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from warplint.profile.model import LineCost, Profile
 from warplint.source.diffs import moved_lines
@@ -46,18 +46,18 @@ def place(profile: Profile, file: str, current: SourceText) -> dict[int, PlacedC
     if captured.digest == current.digest:
         return {cost.line: PlacedCost(cost, cost.line, False) for cost in costs}
     edit = _Edit(LINE_END.split(captured.text), current.lines())
-    statements = _statement_lines(captured.text)
+    statements = statement_lines(captured.text)
     placed: dict[int, PlacedCost] = {}
     for cost in costs:
         line = edit.line_of(cost.line)
         if line is not None:
-            stale = not edit.kept(statements.get(cost.line, [cost.line]))
+            stale = not edit.is_kept(statements.get(cost.line, [cost.line]))
             placed[line] = PlacedCost(cost, line, stale)
     return placed
 
 
 @lru_cache(maxsize=64)
-def _statement_lines(text: str) -> dict[int, list[int]]:
+def statement_lines(text: str) -> dict[int, list[int]]:
     """The lines of each statement that has several, by its first.
 
     Kept, since an editor asks again with every keystroke: parsing takes 50 ms for a thousand lines.
@@ -68,24 +68,41 @@ def _statement_lines(text: str) -> dict[int, list[int]]:
     return lines
 
 
-class _Edit:
+class Unchanged:
+    """The lines, numbered from 1, that two versions of a text have in common."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self._moved = moved_lines(old, new)
+
+    def is_kept(self, lines: Sequence[int]) -> bool:
+        """Whether these lines of the old text stand in the new one, at the same distances from each other."""
+        return _stands(lines, self._moved)
+
+    def was(self, lines: Sequence[int]) -> bool:
+        """Whether these lines of the new text stood in the old one, at the same distances from each other."""
+        return _stands(lines, self._came_from)
+
+    @cached_property
+    def _came_from(self) -> dict[int, int]:
+        return {new: old for old, new in self._moved.items()}
+
+
+def _stands(lines: Sequence[int], there: Mapping[int, int]) -> bool:
+    first, first_there = lines[0], there.get(lines[0])
+    return first_there is not None and all(there.get(line) == first_there + line - first for line in lines)
+
+
+class _Edit(Unchanged):
     """Two versions of a text, and where the lines of the first are in the second."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        super().__init__(old, new)
         self._old, self._new = old, new
-        self._moved = moved_lines(old, new)
         self._changed = self._changed_lines()
 
     def line_of(self, line: int) -> int | None:
         """The line's number now, changed or not; None when it is gone."""
         return self._moved.get(line) or self._changed.get(line)
-
-    def kept(self, lines: Sequence[int]) -> bool:
-        """Whether these lines stand unchanged, at the same distances from each other."""
-        first, moved_first = lines[0], self._moved.get(lines[0])
-        return moved_first is not None and all(
-            self._moved.get(line) == moved_first + line - first for line in lines
-        )
 
     def _changed_lines(self) -> dict[int, int]:
         """Where lines went whose text changed, between the unchanged lines around them."""

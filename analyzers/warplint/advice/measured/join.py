@@ -12,12 +12,14 @@ from pathlib import Path
 
 from warplint.advice.measured.evidence import EVIDENCE, Evidence, Looked
 from warplint.advice.measured.limits import LEAST_SAID_US, MOSTLY_IDLE, SEVERITY_BY_SHARE
-from warplint.advice.measured.places import Place, costs_of_file, place_of
+from warplint.advice.measured.places import Place, place_of
 from warplint.advice.measured.reached import Reached
+from warplint.advice.measured.unedited import Unedited
 from warplint.advice.measured.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
 from warplint.project.engine import Checked, Engine, capture_name
+from warplint.project.measured_codes import DATA_WAIT
 from warplint.report.figures import short_duration
 from warplint.source.records import replace
 from warplint.source.span import Span
@@ -32,6 +34,7 @@ NOT_REACHED = (
 )
 NOTHING_RUN = "Not judged: nothing in this file ran in the captured steps."
 EDITED = "Not judged: this was edited since it was measured."
+EDITED_AROUND = "Not judged: the lines that would tell were edited since they were measured."
 ELSEWHERE = "Not judged: its value is used in other places too, which may be where it costs."
 UNTOLD = "Not judged: the capture does not hold what would tell."
 
@@ -135,10 +138,9 @@ def join(
     joined: list[Joined] = []
     claimed: set[tuple[Metric, int]] = set()
     reached = Reached(checked.analysis, costs.keys(), captured.own_layers)
-    of_file = costs_of_file(costs)
-    nothing_ran = (
-        None if costs else captured.why_nothing(capture_name(checked.source.path, root or engine.root))
-    )
+    file = capture_name(checked.source.path, root or engine.root)
+    unedited = Unedited(captured.profile, file, checked.source, costs)
+    nothing_ran = None if costs else captured.why_nothing(file)
     for finding in checked.findings:
         site = checked.analysis.sites.get(finding)
         if site is None or site.rule.proof.metric not in EVIDENCE:
@@ -147,12 +149,12 @@ def join(
         if nothing_ran is not None:
             joined.append(Joined(finding, _unjudged(finding, nothing_ran)))
             continue
-        place = place_of(finding, site, checked.analysis, costs, of_file, reached)
+        place = place_of(finding, site, checked.analysis, costs, unedited, reached)
         told = _told(finding, site.rule.proof, place, captured, engine)
         joined.append(Joined(finding, told))
         if told.measured is not None and told.measured.outcome is Outcome.CONFIRMED:
             claimed.update((site.rule.proof.metric, line) for line in place.lines)
-    found = list(_unreported(checked, captured, costs, claimed))
+    found = list(_unreported(checked, captured, costs, claimed, unedited))
     return joined + [Joined(each, each) for each in engine.reported(checked, found)]
 
 
@@ -161,13 +163,22 @@ def _unreported(
     captured: Captured,
     costs: Mapping[int, PlacedCost],
     claimed: Collection[tuple[Metric, int]],
+    unedited: Unedited,
 ) -> Iterator[Finding]:
-    """The dearest waste of each measured line that no confirmed finding has claimed, from the top."""
+    """The dearest waste of each measured line that no confirmed finding has claimed, from the top.
+
+    How long the GPU waits for data is up to the loader, too: once that is edited, nothing is known of it.
+    """
     for line, placed in sorted(costs.items()):
         if placed.stale:
             continue
         said = {metric for metric, other in claimed if other == line}
-        found = [waste for waste in captured.wastes(placed.cost) if said.isdisjoint(waste.kind.metrics)]
+        found = [
+            waste
+            for waste in captured.wastes(placed.cost)
+            if said.isdisjoint(waste.kind.metrics)
+            and (waste.kind.entry is not DATA_WAIT or unedited.has_loaders)
+        ]
         if found:
             dearest = max(found, key=lambda waste: waste.evidence.cost_us)
             yield _as_finding(dearest, line, checked.source, captured)
@@ -212,6 +223,10 @@ def _doubt(place: Place, captured: Captured) -> str | None:
         return ON_CPU
     if not place.costs:
         return NOT_RUN if captured.follows_lines else UNTOLD
+    if not place.is_unedited:
+        return EDITED
+    if not place.tells:
+        return EDITED_AROUND
     if not place.is_reached:
         return NOT_REACHED
     return EDITED if all(placed.stale for placed in place.costs) else None

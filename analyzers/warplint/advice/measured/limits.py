@@ -15,6 +15,10 @@ MOSTLY_IDLE = 0.5
 """Share of a step in which the GPU has nothing to do, from which on less work for it gains next to nothing:
 the step waits for something else."""
 
+SAME_PROGRAM = 0.5
+"""Share of a text's measured lines that stand unchanged, below which the text is another program than the one
+that was captured, or was written anew: what concerns the whole run or step is not told of it."""
+
 LEAST_SHARE = 0.01
 """What no rule reports is reported by itself from this share on, for each kind of waste but these."""
 

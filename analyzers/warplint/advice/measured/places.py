@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from warplint.advice.measured.reached import Reached
+from warplint.advice.measured.unedited import Unedited
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost
 from warplint.source.statements import statement_heads
@@ -39,6 +40,10 @@ class Place:
     costs: tuple[PlacedCost, ...]
     evidence: tuple[LineCost, ...] = ()
     is_whole: bool = True
+    is_unedited: bool = True
+    """Whether the finding's statement is as it was captured."""
+    tells: bool = True
+    """Whether the lines elsewhere whose costs are its evidence are as they were: any program has some."""
     is_reached: bool = True
     """Whether the statement that the finding is of has run, or nothing says that it has not."""
     scope: At = At.LINE
@@ -59,14 +64,14 @@ def place_of(
     site: Site,
     analysis: Analysis,
     costs: Mapping[int, PlacedCost],
-    of_file: tuple[PlacedCost, ...],
+    unedited: Unedited,
     reached: Reached,
 ) -> Place:
-    """Where the capture would show what the finding says.
-
-    ``costs`` are those of the text, by line; ``of_file`` stand for all of it.
-    """
-    place = _looked_for(finding, site, analysis, costs, of_file)
+    """Where the capture would show what the finding says. ``costs`` are those of the text, by line."""
+    place = _looked_for(finding, site, analysis, costs)
+    place = replace(
+        place, is_unedited=unedited.has(_header(analysis, place.own)), tells=_tells(place.scope, unedited)
+    )
     if site.rule.proof.at is At.LINE or place.own in costs:
         return place
     return replace(place, is_reached=reached.may_have_run(site))
@@ -77,13 +82,12 @@ def _looked_for(
     site: Site,
     analysis: Analysis,
     costs: Mapping[int, PlacedCost],
-    of_file: tuple[PlacedCost, ...],
 ) -> Place:
     signature = site.rule.proof
     line = analysis.source.position(finding.span.start).line
     own = head(analysis, line)
     if signature.at in (At.RUN, At.STEP):
-        return Place(own, (own,), of_file, scope=signature.at)
+        return Place(own, (own,), _unchanged_first(costs), scope=signature.at)
     lines: tuple[int, ...] = (own,)
     is_whole = True
     if signature.at is At.USES:
@@ -97,6 +101,20 @@ def _looked_for(
     if signature.metric in OF_THE_RUN and signature.at is At.USES:
         return Place(own, lines, _where_used(placed, own), is_whole=is_whole, scope=At.RUN)
     return Place(own, lines, placed, tuple(each.cost for each in placed if not each.stale), is_whole)
+
+
+def _tells(scope: At, unedited: Unedited) -> bool:
+    if scope is At.LINE:
+        return True
+    return unedited.is_program and (scope is At.RUN or unedited.has_updates)
+
+
+def _header(analysis: Analysis, first: int) -> range:
+    """The lines of the statement that begins on one, without what stands in its blocks."""
+    last = first
+    while last < len(analysis.source.line_starts) and head(analysis, last + 1) == first:
+        last += 1
+    return range(first, last + 1)
 
 
 def head(analysis: Analysis, line: int) -> int:
@@ -115,8 +133,8 @@ def _heads(chunk: Chunk) -> dict[int, int]:
     return statement_heads(chunk.tree) if chunk.fault is None else {}
 
 
-def costs_of_file(costs: Mapping[int, PlacedCost]) -> tuple[PlacedCost, ...]:
-    """For what concerns the whole run: it counts where any of the file's code ran unchanged."""
+def _unchanged_first(costs: Mapping[int, PlacedCost]) -> tuple[PlacedCost, ...]:
+    """For what concerns the whole run: lines that are edited do not speak against the others."""
     ran = tuple(placed for placed in costs.values() if not placed.stale)
     return ran or tuple(costs.values())
 
