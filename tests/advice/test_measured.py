@@ -45,8 +45,34 @@ def test_a_wait_that_was_measured_confirms_the_finding_with_its_cost(tmp_path: P
     assert (finding.measured.outcome, finding.measured.cost_us) == (Outcome.CONFIRMED, 3_100)
     assert finding.measured.share == pytest.approx(0.31)
     assert finding.severity is Severity.ERROR
-    said = "Costs 3.1 ms of a 10.0 ms step: 8 waits, the host is held up for 5.0 ms. `loss.item()` makes"
+    said = (
+        "Costs at least 3.1 ms of a 10.0 ms step: 8 waits, the host is held up for 5.0 ms "
+        "(what starts late after it is not counted). `loss.item()` makes"
+    )
     assert finding.message.startswith(said)
+
+
+def test_a_wait_with_the_gpu_idle_all_the_while_costs_just_that(tmp_path: Path) -> None:
+    cost = line_cost(READ_LINE, waits=80, idle_us={IdleCause.SYNC: 50_000}, felt_sync_us=50_000)
+    finding = the(measured(tmp_path, LOOP, profile_of(LOOP, [cost])), "WL201")
+    said = "Costs 5.0 ms of a 10.0 ms step: 8 waits, the host is held up for 5.0 ms. `loss.item()` makes"
+    assert finding.message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("idle_us", "said"),
+    [
+        (3_000, "allocating memory, the host is held up for 300 µs."),
+        (4_000, "allocating memory, part of it for the work of other lines."),
+    ],
+)
+def test_memory_that_other_lines_need_is_told_from_the_lines_own(
+    idle_us: int, said: str, tmp_path: Path
+) -> None:
+    """The host stands on ``.backward()`` while autograd's threads allocate for the lines of the forward."""
+    cost = line_cost(READ_LINE, launches=10, idle_us={IdleCause.ALLOC: idle_us}, felt_alloc_us=3_000)
+    finding = the(measured(tmp_path, LOOP, profile_of(LOOP, [cost])), "WL056")
+    assert said in finding.message
 
 
 def test_a_wait_behind_a_busy_gpu_is_no_loss(tmp_path: Path) -> None:

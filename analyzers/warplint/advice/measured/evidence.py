@@ -6,7 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from warplint.advice.measured.limits import FEW_KERNELS, LEAST_RAN_SHARE, LOST_TO_WIDE_PRODUCTS
+from warplint.advice.measured.limits import (
+    FEW_KERNELS,
+    LEAST_RAN_SHARE,
+    LEAST_SAID_US,
+    LOST_TO_WIDE_PRODUCTS,
+)
 from warplint.advice.products import is_product
 from warplint.profile.model import IdleCause, LineCost, Profile
 from warplint.profile.names.signature import dtype
@@ -35,6 +40,10 @@ class Spent:
     us: float
 
 
+def total_us(spent: Sequence[Spent]) -> float:
+    return sum(each.us for each in spent)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What some lines show: ``spent`` and the counts in ``words`` are for a step.
@@ -52,10 +61,12 @@ class Evidence:
     """``takes`` where the time is what the work takes, not what is lost by it."""
     lost_part: float = 1.0
     """How much of the time is lost at least, from 0 to 1."""
+    is_least: bool = False
+    """Whether more is lost than this time, on other lines: how much is not told."""
 
     @property
     def cost_us(self) -> float:
-        return sum(each.us for each in self.spent)
+        return total_us(self.spent)
 
     @property
     def is_work(self) -> bool:
@@ -140,23 +151,38 @@ def _unrecorded_copies(cost: LineCost) -> int:
 
 def _waits(looked: Looked) -> Evidence:
     waits = looked.total(lambda cost: cost.waits)
-    held_up_us = looked.total(lambda cost: cost.felt_sync_us + cost.felt_copy_us)
-    words = (_counted(waits, "wait"), *_held_up(held_up_us))
-    return Evidence(waits > 0, True, looked.spent(waiting_us), words, "it waits for nothing")
+    spent, held_up_us = looked.spent(waiting_us), looked.total(_waited_us)
+    words = (_counted(waits, "wait"), *_waited(spent, held_up_us))
+    return Evidence(
+        waits > 0, True, spent, words, "it waits for nothing", is_least=_is_least(spent, held_up_us)
+    )
 
 
 def _pageable(looked: Looked) -> Evidence:
     copies, waits = looked.total(pageable_copies), looked.total(lambda cost: cost.waits)
-    held_up_us = looked.total(lambda cost: cost.felt_sync_us + cost.felt_copy_us)
+    spent, held_up_us = looked.spent(waiting_us), looked.total(_waited_us)
     words = (
         _counted(copies, "pageable copy", "pageable copies"),
         *([_counted(waits, "wait")] if waits else []),
-        *_held_up(held_up_us),
+        *_waited(spent, held_up_us),
     )
     told = looked.total(_unrecorded_copies) <= 0
-    return Evidence(
-        copies > 0, told, looked.spent(waiting_us), words, "it copies nothing from pageable memory"
-    )
+    absent = "it copies nothing from pageable memory"
+    return Evidence(copies > 0, told, spent, words, absent, is_least=_is_least(spent, held_up_us))
+
+
+def _waited_us(cost: LineCost) -> float:
+    return cost.felt_sync_us + cost.felt_copy_us
+
+
+def _is_least(spent: Sequence[Spent], held_up_us: float) -> bool:
+    """Whether the host has lost more of its lead than the GPU idled here: it may idle for that later on."""
+    return held_up_us > max(total_us(spent), LEAST_SAID_US)
+
+
+def _waited(spent: Sequence[Spent], held_up_us: float) -> list[str]:
+    late = " (what starts late after it is not counted)" if _is_least(spent, held_up_us) else ""
+    return [f"{said}{late}" for said in _held_up(held_up_us)]
 
 
 def _held_up(us: float) -> list[str]:
@@ -187,7 +213,11 @@ def _allocation(looked: Looked) -> Evidence:
     spent = looked.spent(idle_us(IdleCause.ALLOC))
     held_up_us = looked.total(lambda cost: cost.felt_alloc_us)
     shows = held_up_us > 0 or bool(spent)
-    return Evidence(shows, False, spent, ("allocating memory", *_held_up(held_up_us)))
+    # What autograd and compiled regions allocate holds up the lines that it is for; the host is on the line
+    # that started them meanwhile.
+    others_us = total_us(spent) - held_up_us
+    beside = ["part of it for the work of other lines"] if others_us >= LEAST_SAID_US else []
+    return Evidence(shows, False, spent, ("allocating memory", *(beside or _held_up(held_up_us))))
 
 
 def _products(wanted: frozenset[str]) -> Callable[[Looked], Evidence]:

@@ -259,7 +259,12 @@ def _cost_in_words(evidence: Evidence, captured: Captured) -> str:
     """``Costs 3.1 ms of a 17 ms step: 8 pageable copies, 8 waits.``"""
     whole = short_duration(captured.step_us)
     of = f"a {whole} step" if captured.profile.totals.steps else f"the captured {whole}"
-    amount = short_duration(evidence.cost_us) if evidence.cost_us >= LEAST_SAID_US else "nothing measurable"
+    least = "at least " if evidence.is_least else ""
+    amount = (
+        f"{least}{short_duration(evidence.cost_us)}"
+        if evidence.cost_us >= LEAST_SAID_US
+        else "nothing measurable"
+    )
     beside = (
         (f"while the GPU idles {captured.idle_share:.0%} of the step",) if captured.hides(evidence) else ()
     )

@@ -11,10 +11,10 @@ from warplint.advice.measured.evidence import (
     EVIDENCE,
     Evidence,
     Looked,
-    Spent,
     exposed_us,
     idle_us,
     is_pageable,
+    total_us,
 )
 from warplint.advice.measured.limits import (
     FEW_KERNELS,
@@ -136,10 +136,6 @@ def _host(looked: Looked) -> Evidence:
 
 def launched(cost: LineCost) -> int:
     return cost.launches
-
-
-def total_us(spent: tuple[Spent, ...]) -> float:
-    return sum(each.us for each in spent)
 
 
 def starts_backward(looked: Looked) -> bool:
