@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import CommandLine
 
-from warplint.capture.layout import CAPTURES_DIRECTORY
+from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST
 from warplint.profile.store import open_profile
 
 RECORDED = Path(__file__).parent.parent / "profile" / "data" / "h200-unet3d.tar.xz"
@@ -80,6 +80,38 @@ def test_without_a_capture_it_says_how_to_make_one(warplint: CommandLine) -> Non
     done = warplint("check", "--with-profile", "train.py")
     assert done.returncode == 2
     assert "warplint run -- python train.py" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["check", "score"])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (CAPTURES_DIRECTORY, "is not a capture: it has no run.json"),
+        ("artifact", "is not a capture: it has no run.json"),
+        (f"{CAPTURES_DIRECTORY}/gone", f"no such folder: {CAPTURES_DIRECTORY}/gone"),
+        ("empty", "neither captures nor Python files in empty"),
+    ],
+    ids=["the folder of captures", "without run.json", "a name that is gone", "an empty folder"],
+)
+def test_what_is_no_capture_is_not_taken_for_code(
+    command: str, given: str, said: str, warplint: CommandLine, program: Path
+) -> None:
+    """A run that is to count a capture, and checks nothing instead, would pass."""
+    (warplint.folder / "empty").mkdir()
+    (warplint.folder / CAPTURE).rename(warplint.folder / "artifact")
+    (warplint.folder / "artifact" / MANIFEST).unlink()
+    done = warplint(command, "--with-profile", given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("warplint: error: --with-profile: ")
+    assert done.stderr.splitlines()[-1].endswith(said)
+
+
+@pytest.mark.parametrize("command", ["check", "score"])
+def test_a_path_after_the_option_is_still_checked(command: str, warplint: CommandLine, program: Path) -> None:
+    (warplint.folder / "code").mkdir()
+    program.rename(warplint.folder / "code" / "train.py")
+    done = warplint(command, "--with-profile", "code")
+    assert "code/train.py" in done.stdout and done.stderr == ""
 
 
 def test_it_only_checks(warplint: CommandLine, program: Path) -> None:

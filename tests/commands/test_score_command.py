@@ -6,6 +6,8 @@ import json
 import tarfile
 from pathlib import Path
 
+import pytest
+from building import MAIN, CaptureBuilder
 from command_line import CommandLine
 
 from warplint.capture.layout import CAPTURES_DIRECTORY
@@ -93,6 +95,19 @@ def test_what_was_measured_counts_with_a_capture(warplint: CommandLine) -> None:
         {"label": part["label"], "points": part["points"]} for part in after["parts"]
     ]
     assert before["value"] > after["value"] == sum(part["points"] for part in after["parts"]) == 0
+
+
+@pytest.mark.parametrize("chosen", ["text", "json"])
+def test_a_capture_of_a_cpu_counts_nothing_and_that_is_said(chosen: str, warplint: CommandLine) -> None:
+    warplint.write("pyproject.toml", "")
+    warplint.write("train.py", LOOP)
+    capture = CaptureBuilder(LOOP, lines={MAIN: [(0, 7)]})
+    capture.write(warplint.folder / CAPTURES_DIRECTORY / "20260101T000000Z-train")
+    done = warplint("score", "--with-profile", "--format", chosen, "train.py")
+    assert (done.returncode, done.stdout) == (0, warplint("score", "--format", chosen, "train.py").stdout)
+    assert done.stderr == (
+        f"warplint: nothing in {CAPTURES_DIRECTORY}/20260101T000000Z-train counts: the capture is of a CPU\n"
+    )
 
 
 def test_a_line_of_a_notebook_is_told_by_its_cell_everywhere(warplint: CommandLine) -> None:

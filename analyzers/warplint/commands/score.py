@@ -11,7 +11,7 @@ from pathlib import Path
 from warplint.advice.score.file_score import score
 from warplint.advice.score.workspace_score import workspace_score
 from warplint.commands.check.arguments import NEWEST
-from warplint.commands.check.measuring import Measuring, is_capture, measuring
+from warplint.commands.check.measuring import Measuring, is_meant_as_capture, measuring
 from warplint.project.batch import Work, check_item
 from warplint.project.config import Config, ConfigError
 from warplint.project.document import Document, document, presented
@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     paths, capture = list(args.paths), args.with_profile
-    if capture is not None and capture is not NEWEST and not is_capture(capture):
+    if capture is not None and capture is not NEWEST and not is_meant_as_capture(capture):
         paths, capture = [capture, *paths], NEWEST
     missing = [str(path) for path in paths if not path.exists()]
     if missing:
@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
         items = list(find_files(paths or [Path()], Configs()))
         if not items:
             _say(f"warning: no Python files under {', '.join(map(str, paths)) or 'this folder'}")
-        asked = None if capture is None else measuring(None if capture is NEWEST else capture, items)
+        asked = None if capture is None else measuring(None if capture is NEWEST else capture, items, paths)
+        for folder in asked.on_cpu if asked is not None else ():
+            _say(f"nothing in {shown(folder)} counts: the capture is of a CPU")
         unread: list[Target | Unreadable] = []
         files = {each.result.shown_path: each for each in _scored(_read(items, unread), asked)}
     except ConfigError as error:

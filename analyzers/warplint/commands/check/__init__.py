@@ -90,9 +90,9 @@ def _tell_capture_from_path(args: argparse.Namespace) -> None:
     given = args.with_profile
     if given is None or given is NEWEST:
         return
-    from warplint.commands.check.measuring import is_capture
+    from warplint.commands.check.measuring import is_meant_as_capture
 
-    if not is_capture(given):
+    if not is_meant_as_capture(given):
         args.paths.insert(0, given)
         args.with_profile = NEWEST
 
@@ -104,7 +104,8 @@ def _measuring(args: argparse.Namespace, items: list[Target | Unreadable]) -> Me
     from warplint.commands.check import measuring  # Captures take SQLite, and most runs ask for none.
 
     measuring.forget()
-    return measuring.measuring(None if args.with_profile is NEWEST else args.with_profile, items)
+    capture = None if args.with_profile is NEWEST else args.with_profile
+    return measuring.measuring(capture, items, args.paths)
 
 
 def _mode(args: argparse.Namespace) -> Mode:

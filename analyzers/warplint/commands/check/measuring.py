@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from warplint.advice.measured.join import Captured, findings, join
-from warplint.capture.layout import CAPTURES_DIRECTORY, MANIFEST, LayoutError
+from warplint.capture.layout import (
+    CAPTURES_DIRECTORY,
+    MANIFEST,
+    RAW_SUFFIX,
+    STORE,
+    WORKER_SUFFIX,
+    LayoutError,
+)
 from warplint.profile.store import open_profile
 from warplint.project.config import ConfigError
 from warplint.project.engine import Checked, Engine
@@ -28,6 +35,12 @@ class Measuring:
 
     folders: tuple[tuple[Path, Path], ...]
 
+    @property
+    def on_cpu(self) -> tuple[Path, ...]:
+        """The captures that show nothing of a GPU, and so nothing of what findings cost."""
+        captures = dict.fromkeys(capture for _, capture in self.folders)
+        return tuple(each for each in captures if not _opened(each).profile.totals.on_gpu)
+
     def __call__(self, engine: Engine, checked: Checked) -> tuple[Finding, ...]:
         source = checked.source
         root = _root(source.path.parent)
@@ -39,12 +52,16 @@ class Measuring:
         return findings(join(engine, checked, captured, costs, root))
 
 
-def is_capture(path: Path) -> bool:
-    return (path / MANIFEST).is_file()
+def is_meant_as_capture(path: Path) -> bool:
+    """Whether what follows ``--with-profile`` is a capture, or what is left of one, and no code to check."""
+    if CAPTURES_DIRECTORY in path.absolute().parts:
+        return True
+    left = (MANIFEST, STORE, f"*{RAW_SUFFIX}", f"*{WORKER_SUFFIX}")
+    return any(next(path.glob(pattern), None) is not None for pattern in left)
 
 
-def measuring(capture: Path | None, items: Iterable[Target | Unreadable]) -> Measuring:
-    """With one capture for all, or the newest of each project that has one.
+def measuring(capture: Path | None, items: Iterable[Target | Unreadable], paths: Sequence[Path]) -> Measuring:
+    """With one capture for all, or the newest of each project that has one. ``paths`` are those named.
 
     Raises ConfigError when there is none, or it cannot be read.
     """
@@ -52,6 +69,9 @@ def measuring(capture: Path | None, items: Iterable[Target | Unreadable]) -> Mea
     if capture is not None:
         _require(capture)
         return Measuring(tuple((root, capture) for root in roots))
+    folders = [shown(path) for path in paths if path.is_dir()]
+    if folders and not roots:
+        raise ConfigError(f"--with-profile: neither captures nor Python files in {', '.join(folders)}")
     found = tuple((root, folder) for root in roots if (folder := _newest(root)) is not None)
     if roots and not found:
         where = ", ".join(map(shown, roots)) or "."
