@@ -76,3 +76,18 @@ def test_waits_make_no_more_than_the_step(name: str, tmp_path: Path) -> None:
     idle_or_copying = ("data", "sync", "launch", "bandwidth", "allocator", "communication")
     assert sum(figures[f"{each}_share"] for each in idle_or_copying) <= 1.001
     assert sum(verdict.share for _, verdict in diagnosis.phases) <= 1.001
+
+
+def test_the_run_says_of_a_line_what_its_phase_says(tmp_path: Path) -> None:
+    """Python that launches nothing, beside an optimizer's that launches some."""
+    diagnosis = diagnose(captured("launch-python", tmp_path))
+    forward = next(verdict for phase, verdict in diagnosis.phases if phase.value == "forward")
+    assert "which launches nothing meanwhile" in diagnosis.run.sentence
+    assert "which launches nothing meanwhile" in forward.sentence
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_comments_are_not_quoted(name: str, tmp_path: Path) -> None:
+    diagnosis = diagnose(captured(name, tmp_path))
+    sentences = [diagnosis.run.sentence, *(verdict.sentence for _, verdict in diagnosis.phases)]
+    assert not [sentence for sentence in sentences if "#" in sentence]

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from warplint.advice.diagnosis.diagnose import diagnose
 from warplint.capture.layout import LayoutError
+from warplint.profile.model import Profile
 from warplint.profile.store import open_profile
 from warplint.project.captures import captures
+from warplint.project.newest import NewestProfile
 from warplint.project.root import find_root
 from warplint.report import diagnosis_json, diagnosis_text
 from warplint.report.style import Style
@@ -58,13 +60,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     root = find_root(args.capture or Path())
-    folder = args.capture or next(iter(captures(root)), None)
-    if folder is None:
-        return _refuse(f"no capture under {root}; make one with `warplint run -- python train.py`")
     try:
-        diagnosis = diagnose(open_profile(folder))
+        profile = open_profile(args.capture) if args.capture is not None else _newest(root)
     except LayoutError as error:
         return _refuse(str(error))
+    if profile is None:
+        return _refuse(f"no capture under {root}; make one with `warplint run -- python train.py`")
+    diagnosis = diagnose(profile)
     if args.format == "json":
         sys.stdout.write(diagnosis_json.render(diagnosis))
         return EXIT_DIAGNOSED
@@ -72,6 +74,21 @@ def run(args: argparse.Namespace) -> int:
     for line in diagnosis_text.render(diagnosis, Style.of(sys.stdout), width):
         print(line)
     return EXIT_DIAGNOSED
+
+
+def _newest(root: Path) -> Profile | None:
+    """Of the newest capture that measured something; newer ones are named. Raises LayoutError."""
+    newest = NewestProfile(root)
+    profile = newest.get()
+    if profile is None:
+        return None
+    unread = [f"warplint: warning: {error}" for error in newest.passed_over]
+    latest = next(folder.name for folder in captures(root))
+    if latest != profile.name and not unread:
+        unread = [f"warplint: no step was captured in {latest}: this is of {profile.name}"]
+    for said in unread:
+        print(said, file=sys.stderr)
+    return profile
 
 
 def _refuse(message: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from warplint.profile.kineto.clock import Clock
+from warplint.profile.model import Profile
 from warplint.profile.raw.process import RawWindow
 from warplint.profile.steps.ends import StepRange
 from warplint.profile.steps.gpu_steps import RAN_AHEAD, GpuSteps
@@ -14,6 +15,20 @@ from warplint.profile.totals.tally import Doubts
 
 GPU_RECORDS = "GPU records"
 """In every sentence, and in no other, that says that they are missing: what is shown is then of the host."""
+
+
+GOES_ON, NOT_CLOSED = "the run goes on, or was killed", "the process ended without closing its capture"
+
+
+def lost_gpu_records(profile: Profile) -> str | None:
+    """Why there are none of the GPU in what is shown; None where that is not for their loss."""
+    lost = (note for note in profile.notes if GPU_RECORDS in note)
+    return None if profile.totals.on_gpu else next(lost, None)
+
+
+def unfinished(profile: Profile) -> str | None:
+    """That the run has not ended as it should."""
+    return next((said for said in (GOES_ON, NOT_CLOSED) for note in profile.notes if said in note), None)
 
 
 def other_processes(shown: Path, others: list[Path]) -> list[str]:
@@ -25,7 +40,7 @@ def other_processes(shown: Path, others: list[Path]) -> list[str]:
 
 def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
     if not run_ended:
-        return f"window {window} is open: the run goes on, or was killed; its {GPU_RECORDS} are not there"
+        return f"window {window} is open: {GOES_ON}; its {GPU_RECORDS} are not there"
     lost = f", and {lost_bytes} bytes of its last record" if lost_bytes else ""
     return f"the process ended inside window {window}: its {GPU_RECORDS} are lost{lost}"
 
@@ -33,8 +48,8 @@ def open_window(window: int, run_ended: bool, lost_bytes: int) -> str:
 def unended(run_ended: bool) -> str:
     """The process wrote no END, though no window was open."""
     if not run_ended:
-        return "the run goes on, or was killed"
-    return "the process ended without closing its capture: steps of its last second may be missing"
+        return GOES_ON
+    return f"{NOT_CLOSED}: steps of its last second may be missing"
 
 
 def trace_lost(window: int, name: str, why: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warplint.profile.model import IdleCause, Profile, Totals
+from warplint.profile.notes import lost_gpu_records
 from warplint.report.figures import count, counted, milliseconds, share
 
 SMALLEST_CAUSE = 0.005
@@ -16,7 +17,7 @@ def summary(profile: Profile) -> str:
     totals = profile.totals
     if not totals.wall_us:
         return "no step was captured"
-    parts = [_what_ran(totals)]
+    parts = [_what_ran(profile)]
     if totals.on_gpu:
         parts[0] += f": GPU busy {_percent(totals, totals.gpu_busy_us)}, {_idle(profile)}"
         parts.append(_counts(totals))
@@ -24,8 +25,11 @@ def summary(profile: Profile) -> str:
     return "; ".join(parts)
 
 
-def _what_ran(totals: Totals) -> str:
-    where = totals.device if totals.on_gpu else "the CPU (no GPU work was captured)"
+def _what_ran(profile: Profile) -> str:
+    totals = profile.totals
+    lost = lost_gpu_records(profile) is not None
+    on_host = "the host (the GPU records are missing)" if lost else "the CPU (no GPU work was captured)"
+    where = totals.device if totals.on_gpu else on_host
     if not totals.steps:
         return f"{milliseconds(totals.wall_us)} ms without a whole step on {where}"
     steps = (

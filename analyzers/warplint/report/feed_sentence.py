@@ -5,12 +5,11 @@ from __future__ import annotations
 from warplint.profile.model import LineCost, Profile
 from warplint.profile.sections.loader_costs import LoaderLine
 from warplint.report.figures import milliseconds, share, workers_fetch
+from warplint.source.quoted import quoted
 from warplint.source.text import LINE_END
 
 LEAST_WAIT = 0.02
 """Steps that spend less of their time in waiting for data have nothing to gain from a faster loader."""
-TEXT_WIDTH = 40
-"""Of a line's text: enough to know it by."""
 
 
 def feed_sentence(profile: Profile) -> str | None:
@@ -41,7 +40,5 @@ def _named(profile: Profile, place: LoaderLine | LineCost) -> str:
     name = f"{place.file}:{place.line}" if place.line else place.file
     source = profile.sources.get(place.file)
     lines = LINE_END.split(source.text) if source else []
-    text = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
-    if len(text) > TEXT_WIDTH:
-        text = text[: TEXT_WIDTH - 1] + "…"
+    text = quoted(lines[place.line - 1]) if 0 < place.line <= len(lines) else ""
     return f"{name} `{text}`" if text else name

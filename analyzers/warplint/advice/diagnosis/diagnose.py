@@ -10,13 +10,12 @@ from warplint.advice.diagnosis.feeding import fed_us
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
 from warplint.advice.diagnosis.verdict import Bottleneck, Diagnosis, Figure, Phase, Verdict
 from warplint.profile.model import IdleCause, Profile
-from warplint.profile.notes import GPU_RECORDS
+from warplint.profile.notes import lost_gpu_records, unfinished
 from warplint.report.figures import milliseconds, share
+from warplint.source.quoted import quoted
 from warplint.source.records import dataclass
 
 TRAFFIC = "traffic"
-TEXT_WIDTH = 40
-"""Of a line's text: enough to know it by."""
 
 WAITED_FOR: Mapping[Bottleneck, str] = {
     Bottleneck.DATA: "data",
@@ -87,16 +86,18 @@ def _asked(steps: CapturedSteps) -> Iterator[Cause]:
 
 def _no_ground(steps: CapturedSteps, charged: Charged) -> str:
     """Why nothing can be said; empty where something can."""
-    lost = next((note for note in steps.profile.notes if GPU_RECORDS in note), None)
-    if not steps.totals.on_gpu and lost is not None:
+    lost = lost_gpu_records(steps.profile)
+    if lost is not None:
         return f"Nothing can be said of the step: {lost}."
+    if steps.program_us <= 0.0:
+        ended = unfinished(steps.profile)
+        why = "" if ended is None else f", and {ended}"
+        return f"No step was captured{why}: run longer, or begin earlier (`warplint run --after 0`)."
     if not steps.totals.on_gpu and _strongest(steps, _claims(charged), steps.program_us) is None:
         return (
             "No GPU work was captured: this says nothing of what a GPU would wait for. Run it where there is "
             "one; `warplint show` has what lines take on this CPU."
         )
-    if steps.program_us <= 0.0:
-        return "No step was captured: run longer, or begin earlier (`warplint run --after 0`)."
     return ""
 
 
@@ -208,9 +209,7 @@ def _whole(steps: CapturedSteps) -> str:
 def _named(steps: CapturedSteps, file: str, line: int) -> str:
     # An imported trace may name no line, but an operator or an annotation.
     name = f"{file}:{line}" if line else file
-    text = steps.text(file, line)
-    if len(text) > TEXT_WIDTH:
-        text = text[: TEXT_WIDTH - 1] + "…"
+    text = quoted(steps.text(file, line))
     return f"{name} `{text}`" if text else name
 
 

@@ -18,6 +18,7 @@ from warplint.advice.measured.unedited import Unedited
 from warplint.advice.measured.unreported import Waste, wastes
 from warplint.profile.follow import PlacedCost
 from warplint.profile.model import LineCost, Profile
+from warplint.profile.notes import lost_gpu_records
 from warplint.project.engine import Checked, Engine, capture_name
 from warplint.project.measured_codes import DATA_WAIT
 from warplint.report.figures import short_duration
@@ -28,6 +29,8 @@ from warplint.static.finding import Confidence, Finding, Hotness, Measured, Outc
 from warplint.static.rules.signature import At, Metric, Signature
 
 ON_CPU = "Not judged: the capture is of a CPU, which does not show what this costs a GPU."
+GPU_LOST = "Not judged: the capture's GPU records are missing, so it does not show what this costs."
+NO_STEP = "Not judged: the capture holds no step."
 NOT_RUN = "Not judged: this did not run in the captured steps."
 NOT_REACHED = (
     "Not judged: this did not run in the captured steps, and they do not tell whether it ran before them."
@@ -77,11 +80,20 @@ class Captured:
 
     def why_nothing(self, file: str) -> str:
         """Why nothing is said of a file none of whose lines have a cost in its present text."""
-        if not self.profile.totals.on_gpu:
-            return ON_CPU
+        if self.without_gpu is not None:
+            return self.without_gpu
         if file in self.files:
             return EDITED if file in self.profile.sources else UNTOLD
         return NOTHING_RUN if self.follows_lines else UNTOLD
+
+    @cached_property
+    def without_gpu(self) -> str | None:
+        """Why the capture shows nothing of a GPU; None where it does."""
+        if self.profile.totals.on_gpu:
+            return None
+        if lost_gpu_records(self.profile) is not None:
+            return GPU_LOST
+        return ON_CPU if self.profile.totals.wall_us else NO_STEP
 
     @cached_property
     def follows_lines(self) -> bool:
@@ -219,8 +231,8 @@ def _unjudged(finding: Finding, why: str) -> Finding:
 
 def _doubt(place: Place, captured: Captured) -> str | None:
     """Why a capture says nothing of a place."""
-    if not captured.profile.totals.on_gpu:
-        return ON_CPU
+    if captured.without_gpu is not None:
+        return captured.without_gpu
     if not place.costs:
         return NOT_RUN if captured.follows_lines else UNTOLD
     if not place.is_unedited:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from warplint.advice.diagnosis.captured import CapturedSteps
-from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge
+from warplint.advice.diagnosis.cause import Cause, Charge, Said, charge, dearest
 from warplint.advice.diagnosis.host_waits import CATCHING_UP, LineWaits
 from warplint.advice.diagnosis.kernels import is_compiled
 from warplint.advice.diagnosis.thresholds import THRESHOLDS
@@ -133,8 +133,8 @@ def _remedy(steps: CapturedSteps, charges: Sequence[Charge], are_few: bool, brea
 
 
 def _says_python(steps: CapturedSteps, charges: Sequence[Charge]) -> Said:
-    places = {(each.file, each.line) for each in charges}
-    launches = any(cost.launches for cost in steps.lines if (cost.file, cost.line) in places)
+    named = dearest(charges)
+    launches = any(cost.launches for cost in steps.lines if (cost.file, cost.line) == named)
     return Said(
         f"Python at {{place}}, which launches {'next to nothing' if launches else 'nothing'} meanwhile",
         REPLAY
