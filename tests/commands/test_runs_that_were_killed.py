@@ -70,5 +70,10 @@ def test_lost_gpu_records_are_no_cpu(warplint: CommandLine, program: Path) -> No
     trace.write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
     checked = warplint("check", "--with-profile", "train.py").stdout
     assert "Not judged: the capture's GPU records are missing" in checked and "of a CPU" not in checked
+    scored = warplint("score", "--with-profile", "train.py").stderr
+    assert (
+        scored
+        == f"warplint: nothing in {CAPTURES_DIRECTORY}/{MEASURED} counts: its GPU records are missing\n"
+    )
     shown = " ".join(warplint("show").stdout.split())
     assert "on the host (the GPU records are missing)" in shown and "CPU (no GPU work" not in shown

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
         if not items:
             _say(f"warning: no Python files under {', '.join(map(str, paths)) or 'this folder'}")
         asked = None if capture is None else measuring(None if capture is NEWEST else capture, items, paths)
-        for folder in asked.on_cpu if asked is not None else ():
-            _say(f"nothing in {shown(folder)} counts: the capture is of a CPU")
+        for folder, why in asked.without_gpu if asked is not None else ():
+            _say(f"nothing in {shown(folder)} counts: {why}")
         unread: list[Target | Unreadable] = []
         files = {each.result.shown_path: each for each in _scored(_read(items, unread), asked)}
     except ConfigError as error:

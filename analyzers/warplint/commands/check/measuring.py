@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from warplint.advice.measured.join import Captured, findings, join
+from warplint.advice.measured.join import GPU_LOST, NO_STEP, ON_CPU, Captured, findings, join
 from warplint.capture.layout import (
     CAPTURES_DIRECTORY,
     MANIFEST,
@@ -25,6 +25,13 @@ from warplint.project.root import find_root
 from warplint.source.records import dataclass, replace
 from warplint.static.finding import Finding
 
+WITHOUT_GPU = {
+    ON_CPU: "the capture is of a CPU",
+    GPU_LOST: "its GPU records are missing",
+    NO_STEP: "no step was captured",
+}
+"""Why findings are not judged, said of a whole capture."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
@@ -36,10 +43,11 @@ class Measuring:
     folders: tuple[tuple[Path, Path], ...]
 
     @property
-    def on_cpu(self) -> tuple[Path, ...]:
-        """The captures that show nothing of a GPU, and so nothing of what findings cost."""
+    def without_gpu(self) -> tuple[tuple[Path, str], ...]:
+        """The captures that show nothing of a GPU, and so nothing of what findings cost; why, in a phrase."""
         captures = dict.fromkeys(capture for _, capture in self.folders)
-        return tuple(each for each in captures if not _opened(each).profile.totals.on_gpu)
+        reasons = ((each, _opened(each).without_gpu) for each in captures)
+        return tuple((each, WITHOUT_GPU[reason]) for each, reason in reasons if reason is not None)
 
     def __call__(self, engine: Engine, checked: Checked) -> tuple[Finding, ...]:
         source = checked.source
