@@ -37,13 +37,14 @@ def _init(self: object, *arguments: Any, **named: Any) -> None:
     type(self).__init__(self, *arguments, **named)
 
 
-def _make(owner: type, define: Any = attrs.define) -> None:
+def _make(kind: type, define: Any = attrs.define) -> None:
+    """Make a class, or what a plain subclass of it needs."""
     with _making:
-        if owner.__dict__["__attrs_attrs__"] is not _FIELDS:
-            return
-        # Classes with slots would be new ones, and others hold this one already.
-        define(owner, slots=False, init=True, eq=False, repr=False)
-        attrs.resolve_types(owner, vars(importlib.import_module(_TYPES)))
+        for owner in kind.__mro__:
+            if owner.__dict__.get("__attrs_attrs__") is _FIELDS:
+                # Classes with slots would be new ones, and others hold this one already.
+                define(owner, slots=False, init=True, eq=False, repr=False)
+                attrs.resolve_types(owner, vars(importlib.import_module(_TYPES)))
 
 
 def _made_when_used(owner: Any) -> Any:

@@ -76,6 +76,11 @@ def test_threads_may_make_a_class_at_once() -> None:
     assert printed(LEAN + MADE_AT_ONCE, *names) == "[]\n"
 
 
+def test_a_plain_subclass_is_made_with_its_base() -> None:
+    program = "class Mark(types.Position): pass\nprint(Mark(line=1, character=2).character, attrs.has(Mark))"
+    assert printed(f"{LEAN}\nimport attrs\n{program}") == "2 True\n"
+
+
 def test_a_server_starts_before_most_are_made() -> None:
     assert printed(LEAN + UNMADE) == "True True\n"
 
