@@ -59,10 +59,11 @@ Rejected = tuple[Event, str]
 class Columns:
     """Fills a trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, begun: bool) -> None:
         self._trace = trace
         self._numbers = trace.names.number
-        self._started = trace.origin_us != 0
+        self.begun = begun
+        """Whether the trace has what times count from; else an early event says it."""
         self.others: set[str] = set()
         """Categories that no family has."""
         self._add: dict[Family, Callable[[list[Event]], None]] = {
@@ -91,7 +92,7 @@ class Columns:
     def _add_members(self, family: Family, members: list[Event]) -> list[Rejected]:
         if family is not Family.ARROW:
             members = [event for event in members if event.ph == "X"]
-        if not self._started:
+        if not self.begun:
             self._begin(members)
         if family is Family.OPERATOR:
             named = {name for name in {event.name for event in members} if _is_annotation(name)}
@@ -114,7 +115,7 @@ class Columns:
         """Times count from an early event: the middle of these, since the first may be of another clock."""
         times = sorted(event.ts for event in members if event.ts is not None)
         if times:
-            self._trace.origin_us, self._started = int(times[len(times) // 2]), True
+            self._trace.origin_us, self.begun = int(times[len(times) // 2]), True
 
     def _add_rows(self, family: Family, members: list[Event]) -> None:
         if family in _WORK_KINDS:

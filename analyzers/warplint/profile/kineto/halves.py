@@ -16,7 +16,7 @@ from typing import Any
 from warplint.profile.kineto.columns import Columns
 from warplint.profile.kineto.events import EventReader
 from warplint.profile.kineto.stream import BETWEEN_EVENTS, TraceStream
-from warplint.profile.kineto.trace import NONE, Damage, Trace
+from warplint.profile.kineto.trace import NONE, Damage, Trace, TraceError
 from warplint.profile.kineto.unpacked import BLOCK_BYTES, file_blocks, is_packed, plain_blocks
 from warplint.profile.second_process import SecondProcess, can_fork
 
@@ -41,12 +41,13 @@ def read_events(path: Path) -> Events:
     """Raises TraceError."""
     middle = _middle(path) if can_fork() and path.is_file() else None
     found = None if middle is None else _read_halves(path, *middle)
-    return found or read_stream(TraceStream(file_blocks(path)), Trace())
+    return found or read_stream(TraceStream(file_blocks(path)))
 
 
-def read_stream(stream: TraceStream, trace: Trace) -> Events:
-    """Raises TraceError."""
-    reader, columns = EventReader(stream), Columns(trace)
+def read_stream(stream: TraceStream, origin_us: int | None = None) -> Events:
+    """Times count from ``origin_us``, or from an early event. Raises TraceError."""
+    trace = Trace(origin_us or 0)
+    reader, columns = EventReader(stream), Columns(trace, origin_us is not None)
     for piece in reader.pieces():
         for event, reason in columns.add(piece):
             reader.reject(event, reason)
@@ -67,33 +68,37 @@ def _middle(path: Path) -> tuple[int, int] | None:
 
 
 def _read_halves(path: Path, end: int, begin: int) -> Events | None:
-    """None when it turns out that the first half does not end with an event."""
+    """None when it turns out that the first half does not end with an event, or that the second cannot be
+    read: where in the file is told by who reads all of it. Raises TraceError."""
     origin_us = _origin(TraceStream(file_blocks(path)))
     with SecondProcess[Any](lambda: _second_half(path, begin, origin_us)) as second:
-        first = read_stream(TraceStream(plain_blocks(path, 0, end)), Trace(origin_us))
+        first = read_stream(TraceStream(plain_blocks(path, 0, end)), origin_us)
         if first.trace.cut is None or first.trace.cut.offset != end:
             return None
         made = second.made()
-        found: Events = next(made)
+        try:
+            found: Events = next(made)
+        except TraceError:
+            return None
         _append(first.trace, found.trace, made)
     return replace(found, trace=first.trace, before=first.before)
 
 
-def _origin(stream: TraceStream) -> int:
-    """What times count from, as the beginning of the file has it."""
+def _origin(stream: TraceStream) -> int | None:
+    """What times count from, as the beginning of the file has it. None where no event has a time."""
     trace = Trace()
-    columns = Columns(trace)
+    columns = Columns(trace, begun=False)
     for piece in EventReader(stream).pieces():
         columns.add(piece)
-        if trace.origin_us:
-            break
-    return trace.origin_us
+        if columns.begun:
+            return trace.origin_us
+    return None
 
 
-def _second_half(path: Path, begin: int, origin_us: int) -> Iterator[Events | array[int]]:
+def _second_half(path: Path, begin: int, origin_us: int | None) -> Iterator[Events | array[int]]:
     """What was read without its columns, and each of these: all at once would take their room twice."""
     stream = TraceStream(chain((b"[",), plain_blocks(path, begin, None)), begin - 1)
-    found = read_stream(stream, Trace(origin_us))
+    found = read_stream(stream, origin_us)
     columns = [column for table in found.trace.tables() for column in table.all_columns]
     yield replace(found, trace=found.trace.without_columns())
     yield from columns

@@ -19,7 +19,7 @@ from warplint.profile.kineto.unpacked import CutOff, file_blocks
 def read_trace(path: Path) -> Trace:
     """Read a trace file, gzipped or not. Raises TraceError when it is no Kineto trace, or cut off or
     damaged."""
-    return _whole(_with_header(read_stream(TraceStream(file_blocks(path)), Trace())))
+    return _whole(_with_header(read_stream(TraceStream(file_blocks(path)))))
 
 
 def read_partial_trace(path: Path) -> Trace:
