@@ -82,7 +82,8 @@ class Cost:
 
 
 def measure(python: str, code: str, trace: Path, folder: Path) -> Cost:
-    return _cost(_start(python, code, trace, folder).communicate()[0])
+    """Raises CalledProcessError."""
+    return _cost(_start(python, code, trace, folder))
 
 
 def _start(python: str, code: str, trace: Path, folder: Path) -> subprocess.Popen[str]:
@@ -90,18 +91,23 @@ def _start(python: str, code: str, trace: Path, folder: Path) -> subprocess.Pope
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
 
 
-def _cost(output: str) -> Cost:
+def _cost(program: subprocess.Popen[str]) -> Cost:
+    """What it prints at its end. Raises CalledProcessError."""
+    output = program.communicate()[0]
+    if program.returncode != 0:
+        raise subprocess.CalledProcessError(program.returncode, program.args)
     return Cost(*map(float, output.split()[-4:]))
 
 
 def measure_with_memory(code: str, trace: Path, folder: Path) -> Cost:
-    """With the largest memory of all processes together, looked at twenty times a second."""
+    """With the largest memory of all processes together, looked at twenty times a second. Raises
+    CalledProcessError."""
     program = _start(sys.executable, code, trace, folder)
     largest = 0.0
     while program.poll() is None:
         largest = max(largest, _megabytes(program.pid))
         time.sleep(0.05)
-    return replace(_cost(program.communicate()[0]), megabytes=largest)
+    return replace(_cost(program), megabytes=largest)
 
 
 def _megabytes(process: int) -> float:
