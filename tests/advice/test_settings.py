@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+from itertools import product
+
 import pytest
+from scoring import checked
 from test_practices import labels
+
+from warplint.advice.score.settings import Settings
+from warplint.source.statements import parsed
+from warplint.static.facts import Facts
+from warplint.static.inference.knowledge import Knowledge
+from warplint.static.structure.index import Index
 
 ON = [
     (
@@ -70,6 +80,14 @@ ON = [
     "c = {'workers': 4}\nl = DataLoader(data, num_workers=c['workers'])",
     "l = DataLoader(data, num_workers=getattr(args, 'workers', 4))",
     "l = DataLoader(data, pin_memory=torch.cuda.is_available())",
+    "import os\nl = DataLoader(data, num_workers=min([os.cpu_count(), 4]))",
+    "import os\nl = DataLoader(data, num_workers=max((0, 2)))",
+    "import os\nl = DataLoader(data, num_workers=len(os.sched_getaffinity(0)))",
+    (
+        "import os\ndef f(batch_size=16, workers=8):\n"
+        "    nw = min([os.cpu_count(), batch_size if batch_size > 1 else 0, workers])\n"
+        "    l = DataLoader(data, num_workers=nw)"
+    ),
     "l = DataLoader(data, pin_memory=device.type == 'cuda')",
     "l = DataLoader(data, pin_memory=device != 'cpu')",
     "l = DataLoader(data, pin_memory=True if torch.cuda.is_available() else False)",
@@ -143,6 +161,19 @@ NOT_KNOWN_TO_BE_ON = [
         "    l = DataLoader(data, num_workers=workers)"
     ),
     (
+        "from pydantic import BaseModel, Field\nclass C(BaseModel):\n    workers: int = Field(...)\n"
+        "def f(c: C):\n    l = DataLoader(data, num_workers=c.workers)"
+    ),
+    (
+        "import typer\ndef f(amp: bool = typer.Option(...)):\n"
+        "    with torch.autocast('cuda', enabled=amp):\n        pass"
+    ),
+    "def f(d, workers: int = ...):\n    l = DataLoader(data, num_workers=workers)",
+    "l = DataLoader(data, num_workers=min([]))",
+    "l = DataLoader(data, num_workers=min([0]))",
+    "l = DataLoader(data, num_workers=min([*workers]))",
+    "with torch.autocast('cuda', enabled=device > 'cpu'):\n    pass",
+    (
         "from absl import flags\nflags.DEFINE_integer('workers', 0, 'how many')\n"
         "l = DataLoader(data, num_workers=flags.FLAGS.workers)"
     ),
@@ -196,3 +227,48 @@ def test_values_that_no_setting_has_do_no_harm(huge: str) -> None:
 def test_a_name_that_is_made_of_itself_again_and_again_is_given_up_soon() -> None:
     counted = "workers = count(workers) or workers + workers\n" * 40
     assert labels(counted + "l = DataLoader(data, num_workers=workers)") == set()
+
+
+OPERANDS = [
+    "0", "2.5", "1j", "''", "'cpu'", "'cuda:0'", "b'1'", "...", "None", "True", "()", "[]", "[8, 'cpu']",
+    "{}", "{1}", "*n", "n", "n.n", "n['n']", "self.n", "os.cpu_count()", "os.sched_getaffinity(0)",
+]  # fmt: skip
+AROUND = [
+    "not ({})", "-({})", "~({})", "min({})", "max({})", "len({})", "int({})", "float({})", "str({})",
+    "bool({})", "min([{}])", "min(({},))", "n.get({})", "get({})", "getattr({})", "pop({})", "getenv({})",
+    "n[{}]", "({})()", "({}).n", "n.option('--n', dest={})", "flags.DEFINE_n({}, 1)", "n.option({}, '--n')",
+]  # fmt: skip
+BETWEEN = [
+    "+", "-", "*", "/", "//", "%", "**", "@", "<<", "&", "|", "and", "or", "==", "!=", "<", "<=", ">", ">=",
+    "is", "is not", "in", "not in", "< 1 <", "if 1 else", ",",
+]  # fmt: skip
+
+
+def expressions() -> list[str]:
+    pairs = product(OPERANDS, BETWEEN, OPERANDS[::2])
+    plain = [*OPERANDS, *(f"{one} {between} {other}" for one, between, other in pairs)]
+    several = ["n, 'n'", "'n', 0", "'n', n, n", "0, 'cpu', b''"]
+    inner = [*OPERANDS, *several, "n > 'cpu'", "2 // 0", "0x1" + "0" * 5000]
+    return [*plain, *(around.format(each) for around in AROUND for each in inner)]
+
+
+def follow(found: list[str]) -> None:
+    lines = "\n".join(f"s{number} = {each}" for number, each in enumerate(found))
+    text = checked(
+        f"import os, torch\nn = [1, 'n', b'', 2.5, os.cpu_count()][0]\nn = 3\nn = 'cpu'\n{lines}\n"
+    )
+    index = Index([*text.analysis.readable])
+    facts = Facts(text.source, Knowledge(index))
+    settings = Settings(index, facts)
+    for placed in index.chunks:
+        facts.begin(placed, placed.chunk.tree)
+        for statement in placed.chunk.tree.body:
+            if isinstance(statement, ast.Assign):
+                settings.values(statement.value)
+
+
+def test_no_expression_is_too_odd_to_be_followed() -> None:
+    found = [each for each in expressions() if parsed(f"n = {each}") is not None]
+    assert len(found) > 4_000
+    for first in range(0, len(found), 100):
+        follow(found[first : first + 100])

@@ -94,8 +94,8 @@ def _option(call: ast.Call) -> Iterator[Declared]:
             return
         default = ast.Constant(_without_default(call, flags))
     destination = _keyword(call, "dest")
-    if isinstance(destination, ast.Constant):
-        yield str(destination.value), default
+    if isinstance(destination, ast.Constant) and isinstance(destination.value, str):
+        yield destination.value, default
     elif texts:
         plain = [text for text in texts if text not in flags]
         long = [flag for flag in flags if flag.startswith("--")]
@@ -112,8 +112,9 @@ def _without_default(call: ast.Call, flags: list[str]) -> bool | None:
 
 def _absl_flag(call: ast.Call) -> Iterator[Declared]:
     default = _keyword(call, "default") or next(iter(call.args[1:2]), None)
-    if call.args and isinstance(call.args[0], ast.Constant) and default is not None:
-        yield str(call.args[0].value), default
+    name = next(iter(call.args), None)
+    if isinstance(name, ast.Constant) and isinstance(name.value, str) and default is not None:
+        yield name.value, default
 
 
 def _keywords(call: ast.Call) -> Iterator[Declared]:

@@ -38,18 +38,22 @@ ON_A_MACHINE: dict[str, object] = {
     "os.process_cpu_count": 8,
     "multiprocessing.cpu_count": 8,
     "torch.multiprocessing.cpu_count": 8,
+    "os.sched_getaffinity": frozenset(range(8)),
 }
 """What functions return on a machine with a GPU, for which a score is. 8 stands for any number of cores."""
 
 _APPLIED: dict[str, Callable[..., object]] = {
-    "bool": bool, "int": int, "float": float, "str": str, "min": min, "max": max,
+    "bool": bool, "int": int, "float": float, "str": str, "len": len, "min": min, "max": max,
 }  # fmt: skip
+_OF_SEVERAL = frozenset({"min", "max"})
+"""Functions that take their operands one by one, or all in one list."""
 _OPERATORS: dict[type[ast.AST], Callable[..., object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Is: operator.is_,
     ast.IsNot: operator.is_not, ast.Not: operator.not_, ast.USub: operator.neg,
 }  # fmt: skip
+_EQUALITY = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 
 _LOOKED_UP = {"get": 1, "getenv": 1, "pop": 1, "getattr": 2}
 """Functions that look something up, with the place of the default among their arguments."""
@@ -76,7 +80,9 @@ class Settings:
 
     def _values(self, node: ast.expr, depth: int) -> Values:
         if isinstance(node, ast.Constant):
-            yield node.value
+            # ``Field(...)`` says that the program's user has to say something.
+            if node.value is not Ellipsis:
+                yield node.value
         elif depth and self._left:
             self._left -= 1
             follow = _FOLLOW.get(type(node))
@@ -173,7 +179,17 @@ class Settings:
         if function in _LOOKED_UP:
             yield from self._looked_up(node, _LOOKED_UP[function], depth)
         elif isinstance(node.func, ast.Name) and function in _APPLIED and self._facts.is_builtin(node.func):
-            yield from self._computed(_APPLIED[function], node.args, depth)
+            if function in _OF_SEVERAL and len(node.args) == 1:
+                yield from self._of_one_list(_APPLIED[function], node.args[0], depth)
+            else:
+                yield from self._computed(_APPLIED[function], node.args, depth)
+
+    def _of_one_list(self, function: Callable[..., object], several: ast.expr, depth: int) -> Values:
+        """What ``min([cores, workers])`` is."""
+        if isinstance(several, ast.List | ast.Tuple):
+            yield from self._computed(lambda *chosen: function(chosen), several.elts, depth)
+        else:
+            yield from self._computed(function, [several], depth)
 
     def _looked_up(self, call: ast.Call, place: int, depth: int) -> Values:
         """What ``settings.get("workers", 4)`` finds, else the default at its place among the arguments."""
@@ -209,8 +225,9 @@ class Settings:
         compare, other = _OPERATORS.get(type(node.ops[0])), node.comparators[0]
         if len(node.ops) > 1 or compare is None:
             return
-        if isinstance(other, ast.Constant) and device_string(other.value) is not None:
-            yield compare(device_string(other.value), Place.ACCELERATOR)
+        place = device_string(other.value) if isinstance(other, ast.Constant) else None
+        if place is not None and isinstance(node.ops[0], _EQUALITY):
+            yield compare(place, Place.ACCELERATOR)
         else:
             yield from self._computed(compare, [node.left, other], depth)
 
