@@ -31,6 +31,8 @@ PLACES = {
         "step",
         "in the loop over batches",
     ),
+    "a module's step on one batch, by its name": (method("fit_batch"), "step", "in Net.fit_batch"),
+    "a module's training, by its name": (method("fit"), "unknown", "in Net.fit"),
     "a forward pass that runs a model for each part": (
         "class Net(nn.Module):\n    def forward(self, parts):\n        for part in parts:\n"
         "            self.encoder(part)\n        «here()»",

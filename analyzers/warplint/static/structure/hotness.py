@@ -230,7 +230,7 @@ def _runs_once(function: FunctionOutline) -> bool:
 
 def _holds_training(name: str) -> bool:
     """Whether a name says that a training runs in a function, not that it is one step: ``fit``."""
-    return function_roles.TRAIN.fullmatch(name) is not None and not function_roles.ONE_STEP.fullmatch(name)
+    return function_roles.TRAIN.fullmatch(name) is not None and not function_roles.OF_ONE.fullmatch(name)
 
 
 def _is_for_models(function: FunctionOutline, class_role: str | None) -> bool:

@@ -50,6 +50,8 @@ _PASS = (
 TRAIN = Pattern(rf"_*(train|fit|finetune|pretrain){_PASS}|(run|do)_train(ing)?|training_(loop|step)")
 ONE_STEP = Pattern(r"_*(train(ing)?_step|train_(one_)?(batch|iter|iteration)|forward_backward\w*)")
 """Functions that are one training step, whatever loops over parts of the batch they hold."""
+OF_ONE = Pattern(r"\w+_(step|batch|iter|iteration|one)")
+"""Methods that take one batch, if they train: ``fit_batch``."""
 
 EVALUATE = Pattern(
     rf"_*(eval|evaluate|validate|validation|val|test|evaluation){_PASS}|eval(uate)?_\w+|(run|do)_(eval|valid|test)\w*"
