@@ -8,8 +8,12 @@ from warplint.static.facts import Facts
 TESTS = r"(?m)^\s*(?:import|from)\s+(?:pytest|unittest)\b|^\s*def test_\w+\(self\)"
 """A test framework, or a method that one would run; `def test_epoch(model, loader)` evaluates."""
 
+_IMPORTS = r"(?m)^\s*(?:import|from)\s+(?:pytest|unittest)\b"
+
 _FOLDER = Pattern(r"_?tests?|testing|unit_?tests?")
-_FILE = Pattern(r"test_\w+|\w+_test|conftest")
+_FILE = Pattern(r"test_\w+|conftest")
+_MAYBE_FILE = Pattern(r"\w+_test")
+"""A test, or as ``train_test`` a program that trains and tests."""
 
 
 def is_test(facts: Facts) -> bool:
@@ -20,5 +24,10 @@ def is_test(facts: Facts) -> bool:
 def is_among_tests(facts: Facts) -> bool:
     """Whether a test also stands where tests do: a program may define ``test_epoch(self)`` as well."""
     *folders, _ = facts.path.parts or ("",)
-    is_there = _FILE.fullmatch(facts.path.stem) or any(_FOLDER.fullmatch(folder) for folder in folders)
-    return bool(is_there) and is_test(facts)
+    if facts.path.is_absolute():
+        # No root is known: the folders far above say where the project lies, not what the file is.
+        folders = folders[-1:]
+    name = facts.path.stem
+    if _FILE.fullmatch(name) or any(_FOLDER.fullmatch(folder) for folder in folders):
+        return is_test(facts)
+    return _MAYBE_FILE.fullmatch(name) is not None and facts.mentions(_IMPORTS)

@@ -44,5 +44,15 @@ def test_methods_that_a_test_framework_would_run_make_a_test_where_tests_are() -
     assert codes(STEPS + METHOD, "package/trainer.py") == ["WL511", "WL201"]
 
 
+@pytest.mark.parametrize("path", ["/home/tests/project/trainer.py", "train_test.py"])
+def test_such_methods_make_no_test_by_where_the_project_lies_or_by_an_ambiguous_name(path: str) -> None:
+    assert codes(STEPS + METHOD, path) == ["WL511", "WL201"]
+
+
+@pytest.mark.parametrize("path", ["/home/project/tests/net.py", "net_test.py"])
+def test_a_framework_makes_a_test_in_the_nearest_folder_and_by_an_ambiguous_name(path: str) -> None:
+    assert codes("import pytest\n" + STEPS, path) == []
+
+
 def test_a_program_among_tests_that_tests_nothing_is_reported() -> None:
     assert codes(STEPS, "tests/speed.py") == ["WL511", "WL201"]
