@@ -643,15 +643,40 @@ def {}:
         ("average(loader)", "batch = batch.to('cuda')", "tensor likely"),
         ("average(loader, model)", "model(batch.energy)", "tensor likely"),
         ("average(loader, table)", "table.update(batch)", "tensor likely"),
+        ("average(loader, table)", "print(len(batch.energy))", "tensor"),
+        ("average(loader, siamese)", "siamese(batch.energy)", "tensor likely"),
+        ("average(loader, siamese)", "siamese(batch['energy'].float())", "tensor likely"),
+        ("average(loader, siamese)", "siamese(**batch)", "tensor likely"),
         ("average(loader, device)", "print(device)", "tensor likely"),
         ("evaluate(loader)", "print(len(loader))", "tensor likely"),
     ],
-    ids=["only looked at", "moved", "run through a model", "handed over whole", "told a device", "evaluated"],
+    ids=[
+        "only looked at",
+        "moved",
+        "run through a model",
+        "handed over whole",
+        "handed to Python's own",
+        "handed over by attribute",
+        "handed over by key",
+        "spread",
+        "told a device",
+        "evaluated",
+    ],
 )
 def test_batches_that_only_figures_are_worked_out_of_stay_on_the_host(
     signature: str, before: str, expected: str
 ) -> None:
     assert kind_and_place(FIGURES.format(signature, before)) == expected
+
+
+def test_parts_of_a_batch_are_told_from_their_number_and_followed() -> None:
+    marked = """
+def average(loader, extract):
+    for number, (x, y) in enumerate(loader):
+        found = extract(x)
+        «torch.unique(found)»
+"""
+    assert kind_and_place(marked) == "tensor likely"
 
 
 LIKES = {

@@ -256,6 +256,10 @@ class Facts:
         """Whether some call in the file is handed a keyword argument of this name."""
         return self._knowledge.is_given(keyword)
 
+    def makes_what_it_trains(self) -> bool:
+        """Whether the file makes all models whose parameters it asks for, of its own classes or PyTorch's."""
+        return self._knowledge.makes_what_it_trains()
+
     def mentions(self, pattern: str) -> bool:
         """Whether a regular expression is found anywhere in the file's text, its comments included.
 

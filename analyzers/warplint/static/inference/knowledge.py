@@ -7,6 +7,7 @@ follow from the other files, and are compared when this one is looked at again.
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from warplint.static.structure.host_loops import stays_on_host
 from warplint.static.structure.hotness import HOT_ROLES, Heat, HotnessMap
 from warplint.static.structure.index import Index
 from warplint.static.structure.names import canonical
+from warplint.static.structure.own_models import makes_what_it_trains
 from warplint.static.structure.roles import MODULE, is_construction
 from warplint.static.tables import torch_functions
 from warplint.static.tables.class_roles import HOST_ROLES
@@ -154,6 +156,11 @@ class Knowledge(Asking):
     def is_given(self, keyword: str) -> bool:
         """Whether some call in the file is handed a keyword argument of this name."""
         return keyword in self.index.given_keywords
+
+    @fact
+    def makes_what_it_trains(self) -> bool:
+        """Whether the file makes all models whose parameters it asks for, of its own classes or PyTorch's."""
+        return makes_what_it_trains(self.index)
 
     @fact
     def mentions(self, pattern: str) -> bool:
@@ -288,7 +295,7 @@ class Knowledge(Asking):
     def _run(self, function: FunctionOutline, given: Mapping[str, Value] | None) -> Unit:
         """Evaluate a function; ``given`` is what one call hands it, else all calls in the file count."""
         unit = Unit(self, self.index.owner(function), function.node, self._is_likely(function))
-        unit.on_host = not unit.likely and stays_on_host(function)
+        unit.on_host = not unit.likely and self._stays_on_host(function)
         if given is None:
             given = self._arguments(function)
         unit.evaluate(function.node.body, self._entry(function, unit.likely, given))
@@ -327,7 +334,18 @@ class Knowledge(Asking):
         if role in HOT_ROLES or self.block_heat(function.body).hotness is Hotness.STEP:
             return True
         is_hot = any(self.block_heat(loop).hotness is Hotness.STEP for loop in function.loops)
-        return is_hot and not stays_on_host(function)
+        return is_hot and not self._stays_on_host(function)
+
+    def _stays_on_host(self, function: FunctionOutline) -> bool:
+        return stays_on_host(function, self._is_familiar)
+
+    def _is_familiar(self, name: str) -> bool:
+        """Whether a function's name is Python's own, a library's, or that of what this file defines."""
+        target = self.alias(name)
+        if target is not None:
+            return is_library(target)
+        own = domain.THIS_FILE + name
+        return hasattr(builtins, name) or self._function(own) is not None or self.class_node(own) is not None
 
     # What expressions ask
 

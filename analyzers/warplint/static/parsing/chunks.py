@@ -20,7 +20,7 @@ from warplint.source.pattern import Pattern
 from warplint.source.records import dataclass
 from warplint.static.parsing.mention import Searched
 from warplint.static.parsing.outline import Outline
-from warplint.static.parsing.tree import parents_of
+from warplint.static.parsing.tree import calls_assigned, parents_of
 
 _SHORT = r"""{q}[^{q}\\\r\n]*(?:\\(?:\r\n|[\s\S])[^{q}\\\r\n]*)*{q}?"""
 _LONG = r"""{q}{q}{q}[^{q}\\]*(?:(?:\\[\s\S]|{q}(?!{q}{q}))[^{q}\\]*)*(?:{q}{q}{q})?"""
@@ -223,6 +223,11 @@ class Chunk:
         if pattern not in self._mentioned:
             self._mentioned[pattern] = self._searched.mentions(pattern)
         return self._mentioned[pattern]
+
+    @cached_property
+    def made(self) -> tuple[tuple[str, ast.Call], ...]:
+        """What names and attributes are assigned that is called, without methods of it: ``Net().train()``."""
+        return tuple(calls_assigned(self.tree))
 
     @cached_property
     def outline(self) -> Outline:

@@ -164,3 +164,34 @@ def with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr 
     for index, argument in enumerate(plain):
         yield argument, arguments.defaults[index - missing] if index >= missing else None
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+
+
+def calls_assigned(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The last name of each target with the call assigned to it: of ``Net().train()`` that of ``Net``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+            targets = [node.target]
+        else:
+            continue
+        call = node.value
+        while (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Call)
+        ):
+            call = call.func.value
+        if isinstance(call, ast.Call):
+            yield from ((last_name(each), call) for target in targets for each in elements(target))
+
+
+def elements(target: ast.expr) -> Iterator[ast.expr]:
+    """What a target binds, without the tuples and lists around."""
+    if isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from elements(part)
+    elif isinstance(target, ast.Starred):
+        yield from elements(target.value)
+    else:
+        yield target
