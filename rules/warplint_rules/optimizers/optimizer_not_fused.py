@@ -57,7 +57,7 @@ class OptimizerNotFused(Rule):
     - when `fused`, `foreach`, `capturable` or `differentiable` is given, or may be in `**options`;
     - for single tensors and layers, and for what is not known to be a model's parameters;
     - for other optimizers: of SGD the default is nearly as fast, and many have no fused form;
-    - in tests.
+    - in tests, and in a program that trains a model of its own and names no device at all.
 
     ## Fix safety
 

@@ -22,6 +22,7 @@ class HostIndex(HostMade):
     - for a single CPU number, which PyTorch reads where it is;
     - when the indices come from Python data or from a solver on the CPU, which has to be copied anyway;
     - when Python reads the indices too: on the GPU, that would wait each time;
+    - in a program that trains a model of its own and names no device at all;
     - in `__init__`, set-up, loading and data code, and where the indexed tensor may be on the CPU.
 
     ## Fix safety

@@ -32,6 +32,7 @@ class BuiltinOverTensors(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for Python numbers, sizes, NumPy arrays and CPU tensors;
     - for `sum`, `abs` and whatever builds no truth value, and in optimizers, whose counters are numbers;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the arguments are tensors.
 
     ## Fix safety

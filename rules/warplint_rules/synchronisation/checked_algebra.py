@@ -37,6 +37,7 @@ class CheckedAlgebraInHotCode(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and NumPy arrays;
     - for the `_ex` forms, `qr` and `det`, and inside `try`: there the check is wanted;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - in optimizers and decompositions where the engine does not see a GPU tensor.
 
     ## Fix safety

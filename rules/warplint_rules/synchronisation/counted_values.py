@@ -33,6 +33,7 @@ class CountedValuesInHotCode(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors, NumPy arrays, and batches of a loader that nothing moves;
     - for `histc` with `min` and `max`;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when Python reads the result at once: it would wait anyway.
 
     ## Fix safety

@@ -35,6 +35,7 @@ class NumberCopiedToDevice(Rule):
     - outside code that runs every step, in `__init__`, set-up and data sets;
     - for a tensor that stays on the CPU, or may do so;
     - for lists whose content changes: they are new data, and have to be copied;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the value is a number.
 
     ## Fix safety

@@ -48,6 +48,7 @@ class ValidatedDistribution(Rule):
     - with `validate_args`, and in files that call `Distribution.set_default_validate_args`;
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and Python numbers;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the parameters are tensors.
 
     ## Fix safety

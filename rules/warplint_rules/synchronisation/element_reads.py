@@ -19,8 +19,10 @@ from warplint_rules._text import short
 from warplint_rules.synchronisation._waiting import CASTS, STEPS
 
 READS = {"item", "tolist"}
-ON_CPU = Pattern(r"\w+(?<!from)(?<!offload)(?<!on)(?<!to)_cpu")
-"""Forms of a function for the CPU, as ``nms_cpu``; what copies there, as ``move_to_cpu``, is none."""
+ON_CPU = Pattern(
+    r"(?!(\w*_)?(collect|copy|gather|host|merge|move|to)(_\w+)?_cpu)\w+(?<!from)(?<!offload)(?<!on)(?<!to)_cpu"
+)
+"""Forms of a function for the CPU, as ``nms_cpu``; what copies there, as ``gather_cpu``, is none."""
 COPIES = {"clone", "contiguous", "cpu", "data", "detach", "float"}
 """What stands between a tensor and the read of it, and changes nothing about how often it is read."""
 MAKERS = {"torch.as_tensor", "torch.from_numpy", "torch.tensor"}
@@ -48,6 +50,7 @@ class ReadElementByElement(Rule):
     - for tensors that were copied to the CPU before the loop, or built there, and for NumPy arrays;
     - in data sets, transforms, processors, set-up and tests, and in forms for the CPU (`nms_cpu`);
     - for parameters and buffers of a model, unless gradients are read: that is done now and then, to look;
+    - in a program that trains a model of its own and names no device at all;
     - where the loop's round reads something that is not one of what it goes over.
 
     ## Fix safety
@@ -111,6 +114,17 @@ def norms(model: torch.nn.Module):
         norm = parameter.grad.norm()
         total += «norm.item()» ** 2
     return total**0.5
+""",
+        ),
+        Example(
+            "A function that copies to the CPU is no form for the CPU.",
+            """\
+import torch
+
+
+def results_to_host_cpu(starts: torch.Tensor, width: int, found: list[int]):
+    for row in range(width):
+        found.append(«starts[row * width].item()»)
 """,
         ),
         Example(

@@ -27,6 +27,7 @@ class ExpertLoop(Rule):
 
     - outside a loop over experts, and outside code that runs every step;
     - where the counts are read once a layer, before the loop (`tokens_per_expert.tolist()`);
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - for CPU tensors.
 
     ## Fix safety

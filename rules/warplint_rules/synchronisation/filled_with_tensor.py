@@ -32,6 +32,7 @@ class FilledWithTensor(Rule):
 
     - for Python numbers and CPU tensors;
     - outside code that runs every step, in set-up and in data sets;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the value is a GPU tensor of no dimensions.
 
     ## Fix safety

@@ -23,6 +23,7 @@ class HostEquality(Rule):
 
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and NumPy arrays;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the operands are tensors.
 
     ## Fix safety

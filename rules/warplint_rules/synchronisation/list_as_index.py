@@ -24,6 +24,7 @@ class ListAsIndex(Rule):
     - for slices, numbers and index tensors;
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors, NumPy arrays and data frames;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that what is indexed is a GPU tensor.
 
     ## Fix safety

@@ -27,6 +27,7 @@ class TensorLoggedEveryStep(Rule):
     - behind a guard that opens every N steps, and outside code that runs every step;
     - for Python numbers: reading them is another rule's finding (`host-read-in-hot-loop`);
     - for `self.log` of Lightning, which keeps tensors;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the value is a GPU tensor.
 
     ## Fix safety

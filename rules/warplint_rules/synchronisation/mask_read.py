@@ -33,6 +33,7 @@ class MaskedReadInHotCode(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and CPU masks (they cost no wait since torch 2.9), NumPy arrays and dictionaries;
     - for integer indices, which cost no wait;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when Python reads the selected elements at once: it would wait anyway.
 
     ## Fix safety

@@ -26,6 +26,7 @@ class MaskedWriteInHotCode(Rule):
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors and CPU masks (they cost no wait since torch 2.9), and NumPy arrays;
     - for integer indices;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell what is written.
 
     ## Fix safety

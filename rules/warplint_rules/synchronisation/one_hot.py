@@ -26,6 +26,7 @@ class OneHotWithoutClasses(Rule):
 
     - with `num_classes`;
     - outside code that runs every step, in set-up and in data sets;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - for CPU tensors.
 
     ## Fix safety

@@ -29,6 +29,7 @@ class ReadbackIntoPageable(Rule):
 
     - when the target may be pinned, or where it comes from is not known;
     - without `non_blocking=True`: the copy is meant to wait;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - outside code that runs every step.
 
     ## Fix safety

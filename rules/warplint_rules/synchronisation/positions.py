@@ -27,6 +27,7 @@ class PositionsInHotCode(Rule):
     - for CPU tensors and NumPy arrays;
     - for `torch.where` with three arguments and for `nonzero_static`;
     - when Python reads the positions at once: it would wait anyway;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - in a loop over experts: that is another rule's finding (`expert-loop`).
 
     ## Fix safety

@@ -28,6 +28,7 @@ class RepeatWithoutSize(Rule):
     - with `output_size`, and where the repeats are a Python number;
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the repeats are a tensor.
 
     ## Fix safety

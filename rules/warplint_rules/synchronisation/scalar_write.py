@@ -31,6 +31,7 @@ class NumberWrittenAtIndex(Rule):
     - for a boolean mask (`x[mask] = 0.0` becomes `masked_fill_`), for slices and for Python numbers as index;
     - outside code that runs every step, in set-up and in data sets;
     - for CPU tensors, NumPy arrays and containers;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the index is a tensor of integers.
 
     ## Fix safety

@@ -23,6 +23,7 @@ class TensorAsPosition(Rule):
 
     - for Python numbers, and index tensors of one dimension or more;
     - outside code that runs every step, in set-up and in data sets;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the index is a GPU tensor of no dimensions.
 
     ## Fix safety

@@ -44,6 +44,7 @@ class TensorAsSize(Rule):
 
     - for Python numbers, shapes and CPU tensors;
     - outside code that runs every step, in set-up and in data sets;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the argument is a GPU tensor of no dimensions.
 
     ## Fix safety

@@ -28,6 +28,7 @@ class TensorOfTensors(Rule):
 
     - for lists of Python numbers;
     - outside code that runs every step, in set-up and in data sets;
+    - in tests, and in a program that trains a model of its own and names no device at all;
     - when the engine cannot tell that the elements are GPU tensors of no dimensions.
 
     ## Fix safety
