@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,18 @@ def test_many_files_are_checked_in_other_processes(tmp_path: Path, monkeypatch: 
     assert all("device=x.device" in item.path.read_text() for item in items if isinstance(item, Target))
     # Nothing was analysed in this process.
     assert batch._engine.cache_info().currsize == 0
+
+
+def test_processes_are_there_before_the_first_result_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever starts a thread to show how it goes does so then, and a fork beside a thread may hang."""
+    monkeypatch.setattr(batch, "_cores", lambda: 2)
+    before = multiprocessing.active_children()
+    results = check_files(targets(tmp_path, batch.PARALLEL_FROM_FILES), Work())
+    assert len(multiprocessing.active_children()) == len(before) + 2
+    assert len(list(results)) == batch.PARALLEL_FROM_FILES + 1
+    assert len(multiprocessing.active_children()) == len(before)
 
 
 def test_a_diff_keeps_both_texts_and_the_file(tmp_path: Path) -> None:

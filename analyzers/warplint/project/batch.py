@@ -118,8 +118,17 @@ def _check_all(items: Sequence[Target | Unreadable], work: Work, jobs: int | Non
     _collect_seldom()
     workers = min(jobs or _cores(), len(items))
     if workers < 2 or len(items) < PARALLEL_FROM_FILES:
-        yield from (check_item(item, work) for item in items)
-        return
+        return (check_item(item, work) for item in items)
+    results = _by_workers(items, work, workers)
+    # Forked at once: a thread that is started before the first result may hold a lock by then.
+    next(results)
+    return (result for result in results if result is not None)
+
+
+def _by_workers(
+    items: Sequence[Target | Unreadable], work: Work, workers: int
+) -> Iterator[FileResult | None]:
+    """None when the workers are started, and then the results."""
     # Imported here because it takes longer than checking a few files does.
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -129,7 +138,9 @@ def _check_all(items: Sequence[Target | Unreadable], work: Work, jobs: int | Non
     chunk = max(1, len(items) // (workers * CHUNKS_PER_WORKER))
     executor = ProcessPoolExecutor(workers, context, initializer=_start_worker)
     try:
-        yield from executor.map(check_item, items, [work] * len(items), chunksize=chunk)
+        results = executor.map(check_item, items, [work] * len(items), chunksize=chunk)
+        yield None
+        yield from results
     finally:
         executor.shutdown(cancel_futures=True)
 
