@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from measuring import measured, opened, outcomes, profile_of
 
 from warplint.advice.measured.join import EDITED, EDITED_AROUND
 from warplint.advice.score.file_score import score
-from warplint.profile.model import KernelCost, LineCost, Profile
+from warplint.profile.model import CapturedSource, KernelCost, LineCost, Profile
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
 from warplint.static.finding import Finding, Outcome
@@ -70,6 +71,25 @@ def test_the_wait_for_data_goes_with_the_loader_that_made_it(
     source = edited(recorded, LOADER, LOADER.replace("True)", f"True, {workers}, persistent_workers=True)"))
     assert "WL055" in outcomes(measured(tmp_path, recorded.sources["train.py"].text, recorded))
     assert "WL055" not in outcomes(measured(tmp_path, source, recorded))
+
+
+def with_another_name(profile: Profile) -> Profile:
+    """The same run of a program that names the loader otherwise, and speaks of it in a comment."""
+    text = edited(profile, "import DataLoader", "import DataLoader as Batches")
+    text = (
+        text.replace(LOADER, LOADER.replace("DataLoader", "Batches")) + "# Made of a DataLoader(dataset).\n"
+    )
+    source = CapturedSource("train.py", SourceText(text, Path("train.py")).digest, text)
+    return replace(profile, sources={**profile.sources, "train.py": source})
+
+
+def test_a_loader_is_known_by_the_name_that_the_file_gives_it(recorded: Profile, tmp_path: Path) -> None:
+    profile = with_another_name(recorded)
+    text = profile.sources["train.py"].text
+    comment = edited(profile, "Made of a DataLoader(dataset).", "Made of it.")
+    loader = edited(profile, "Batches(dataset, ", "Batches(dataset, num_workers=4, ")
+    has = ["WL055" in outcomes(measured(tmp_path, each, profile)) for each in (text, comment, loader)]
+    assert has == [True, True, False]
 
 
 def test_an_edited_loader_counts_by_the_table(recorded: Profile, tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from warplint.advice.measured.limits import SAME_PROGRAM
 from warplint.profile.follow import PlacedCost, Unchanged, statement_lines
 from warplint.profile.model import Profile
+from warplint.source.statements import parsed
 from warplint.source.text import LINE_END, SourceText
+from warplint.static.parsing.tree import last_name
 
-MAKES_LOADER = re.compile(r"\bDataLoader\(")
+LOADER = "DataLoader"
 
 
 class Unedited:
@@ -49,8 +51,7 @@ class Unedited:
     @cached_property
     def has_loaders(self) -> bool:
         """Whether the text's statements that make loaders are all as they were."""
-        lines = enumerate(LINE_END.split(self._captured), start=1)
-        return self._keeps([number for number, line in lines if MAKES_LOADER.search(line)])
+        return self._keeps(_loader_lines(self._captured))
 
     def _keeps(self, lines: Sequence[int]) -> bool:
         """Whether the statements of these lines of the captured text stand in the current one."""
@@ -66,3 +67,18 @@ class Unedited:
     @cached_property
     def _unchanged(self) -> Unchanged:
         return Unchanged(LINE_END.split(self._captured), self._current.lines())
+
+
+@lru_cache(maxsize=64)
+def _loader_lines(text: str) -> list[int]:
+    """The lines on which loaders are made; all of a text that does not parse, since any may be one.
+
+    Kept, since an editor asks again with every keystroke.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return list(range(1, len(LINE_END.split(text)) + 1))
+    nodes = list(ast.walk(tree))
+    imported = [alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    names = {LOADER, *(alias.asname for alias in imported if alias.name == LOADER)}
+    return [node.lineno for node in nodes if isinstance(node, ast.Call) and last_name(node) in names]
