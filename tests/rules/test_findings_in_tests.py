@@ -29,8 +29,9 @@ def train(model, loader, optimizer):
 METHOD = "\n\nclass Trainer:\n    def test_epoch(self):\n        return self.model\n"
 
 
-def codes(text: str, path: str) -> list[str]:
-    return [finding.code for finding in Analyzer(RULES).analyze(SourceText(text, Path(path))).findings]
+def codes(text: str, path: str, root: Path | None = None) -> list[str]:
+    analysis = Analyzer(RULES, root).analyze(SourceText(text, Path(path)))
+    return [finding.code for finding in analysis.findings]
 
 
 @pytest.mark.parametrize("path", ["tests/models/net.py", "package/test_net.py", "unittests/conftest.py"])
@@ -47,6 +48,12 @@ def test_methods_that_a_test_framework_would_run_make_a_test_where_tests_are() -
 @pytest.mark.parametrize("path", ["/home/tests/project/trainer.py", "train_test.py"])
 def test_such_methods_make_no_test_by_where_the_project_lies_or_by_an_ambiguous_name(path: str) -> None:
     assert codes(STEPS + METHOD, path) == ["WL511", "WL201"]
+
+
+def test_a_project_without_settings_has_no_known_root(tmp_path: Path) -> None:
+    path = str(tmp_path / "tests" / "project" / "trainer.py")
+    assert codes(STEPS + METHOD, path, Path(tmp_path.anchor)) == ["WL511", "WL201"]
+    assert codes(STEPS + METHOD, path, tmp_path) == []
 
 
 @pytest.mark.parametrize("path", ["/home/project/tests/net.py", "net_test.py"])

@@ -9,10 +9,15 @@ from warplint.static.tables.side_paths import FILE, FOLDER
 
 
 def within(path: Path, root: Path | None) -> Path:
-    """The path from the project's root; as it is, where it is outside or no root is known."""
+    """The path from the project's root; as it is, where it is outside or no root is known.
+
+    The root of the whole disk, which stands for a project without settings, gives the absolute path.
+    """
     if root is None:
         return path
     absolute, root = path.absolute(), root.absolute()
+    if root == root.parent:
+        return absolute
     return absolute.relative_to(root) if absolute.is_relative_to(root) else path
 
 
