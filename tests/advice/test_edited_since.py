@@ -10,6 +10,7 @@ from measuring import measured, opened, outcomes, profile_of
 
 from warplint.advice.measured.join import EDITED, EDITED_AROUND
 from warplint.advice.score.file_score import score
+from warplint.profile import follow
 from warplint.profile.model import CapturedSource, KernelCost, LineCost, Profile
 from warplint.project.engine import Engine
 from warplint.source.text import SourceText
@@ -90,6 +91,17 @@ def test_a_loader_is_known_by_the_name_that_the_file_gives_it(recorded: Profile,
     loader = edited(profile, "Batches(dataset, ", "Batches(dataset, num_workers=4, ")
     has = ["WL055" in outcomes(measured(tmp_path, each, profile)) for each in (text, comment, loader)]
     assert has == [True, True, False]
+
+
+def test_two_versions_are_compared_once(
+    recorded: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor asks at every keystroke."""
+    compared: list[int] = []
+    moved = follow.moved_lines
+    monkeypatch.setattr(follow, "moved_lines", lambda *texts: compared.append(1) or moved(*texts))
+    measured(tmp_path, edited(recorded, OPTIMIZER, OPTIMIZER.replace("1e-3", "4e-3")), recorded)
+    assert len(compared) == 1
 
 
 def test_an_edited_loader_counts_by_the_table(recorded: Profile, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def place(profile: Profile, file: str, current: SourceText) -> dict[int, PlacedC
         return {}
     if captured.digest == current.digest:
         return {cost.line: PlacedCost(cost, cost.line, False) for cost in costs}
-    edit = _Edit(LINE_END.split(captured.text), current.lines())
+    edit = edit_of(captured.text, current.text)
     statements = statement_lines(captured.text)
     placed: dict[int, PlacedCost] = {}
     for cost in costs:
@@ -92,19 +92,19 @@ def _stands(lines: Sequence[int], there: Mapping[int, int]) -> bool:
     return first_there is not None and all(there.get(line) == first_there + line - first for line in lines)
 
 
-class _Edit(Unchanged):
+class Edit(Unchanged):
     """Two versions of a text, and where the lines of the first are in the second."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         super().__init__(old, new)
         self._old, self._new = old, new
-        self._changed = self._changed_lines()
 
     def line_of(self, line: int) -> int | None:
         """The line's number now, changed or not; None when it is gone."""
         return self._moved.get(line) or self._changed.get(line)
 
-    def _changed_lines(self) -> dict[int, int]:
+    @cached_property
+    def _changed(self) -> dict[int, int]:
         """Where lines went whose text changed, between the unchanged lines around them."""
         changed: dict[int, int] = {}
         anchors = [(0, 0), *sorted(self._moved.items()), (len(self._old) + 1, len(self._new) + 1)]
@@ -135,3 +135,9 @@ class _Edit(Unchanged):
         before, after = self._old[old - 1].strip()[:COMPARED], self._new[new - 1].strip()[:COMPARED]
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         return matcher.ratio() if matcher.quick_ratio() >= SAME_LINE else 0.0
+
+
+@lru_cache(maxsize=4)
+def edit_of(old: str, new: str) -> Edit:
+    """Kept, since where costs stand and what was edited are asked one after the other."""
+    return Edit(LINE_END.split(old), LINE_END.split(new))

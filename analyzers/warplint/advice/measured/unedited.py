@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from warplint.advice.measured.limits import SAME_PROGRAM
-from warplint.profile.follow import PlacedCost, Unchanged, statement_lines
+from warplint.profile.follow import PlacedCost, Unchanged, edit_of, statement_lines
 from warplint.profile.model import Profile
 from warplint.source.statements import parsed
 from warplint.source.text import LINE_END, SourceText
@@ -66,7 +66,7 @@ class Unedited:
 
     @cached_property
     def _unchanged(self) -> Unchanged:
-        return Unchanged(LINE_END.split(self._captured), self._current.lines())
+        return edit_of(self._captured, self._current.text)
 
 
 @lru_cache(maxsize=64)
