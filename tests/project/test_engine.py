@@ -93,6 +93,23 @@ def test_findings_are_judged_by_comments(tmp_path: Path) -> None:
     assert len(checked.analysis.findings) == 2
 
 
+@pytest.mark.parametrize("line", [6, 8])
+def test_a_comment_silences_a_finding_where_it_begins_and_where_it_ends(line: int, tmp_path: Path) -> None:
+    lines = [
+        "import torch",
+        "",
+        "",
+        "def evaluate(model, loader):",
+        "    model.eval()",
+        "    for x, y in loader:",
+        "        x = x.cuda()",
+        "        pred = model(x).argmax(1)",
+    ]
+    assert places(engine(tmp_path).check(source("\n".join(lines)))) == [(6, "WL601")]
+    lines[line - 1] += "  # warplint: ignore[WL601]"
+    assert places(engine(tmp_path).check(source("\n".join(lines)))) == []
+
+
 def test_a_text_that_does_not_parse_is_one_finding_and_the_rest_is_checked(tmp_path: Path) -> None:
     broken = "print 'a'\n" + FORWARD + MOVED + RESULT + "print 'b'\nprint 'c'\n"
     checked = engine(tmp_path, select=("WL1",)).check(source(broken))

@@ -219,8 +219,7 @@ class Engine:
         reported = [
             finding
             for finding in analysis.findings
-            if finding.code in reports
-            and not suppressions.hide(finding.code, source.position(finding.span.start).line)
+            if finding.code in reports and not suppressions.hide(finding.code, *_ends(source, finding))
         ]
         reported += _broken(analysis, selection)
         if self._reports_unused and selection.enabled(UNUSED_SUPPRESSION.code):
@@ -238,7 +237,7 @@ class Engine:
             for finding in found
             if suppressions is not None
             and selection.enabled(finding.code)
-            and not suppressions.hide(finding.code, source.position(finding.span.start).line)
+            and not suppressions.hide(finding.code, *_ends(source, finding))
         ]
 
     def has_own_severity(self, code: str) -> bool:
@@ -261,7 +260,7 @@ class Engine:
         if not suppressions.entries or analysis.broken:
             return []
         source = analysis.source
-        found = {(finding.code, source.position(finding.span.start).line) for finding in analysis.findings}
+        found = {(each.code, line) for each in analysis.findings for line in _ends(source, each)}
         # Whether a capture would find something here is not known.
         named = (each for each in suppressions.entries if each.codes is not None)
         found |= {(code, each.first_line) for each in named for code in MEASURED_CODES}
@@ -285,6 +284,11 @@ def capture_name(path: Path, root: Path) -> str:
     """A file as captures name it: from the root with forward slashes, or absolute outside it."""
     absolute = path.absolute()
     return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else absolute.as_posix()
+
+
+def _ends(source: SourceText, finding: Finding) -> tuple[int, int]:
+    """The lines where a finding begins and ends: a comment in the statement of either silences it."""
+    return source.position(finding.span.start).line, source.position(finding.span.end).line
 
 
 def _broken(analysis: Analysis, selection: Selection) -> list[Finding]:

@@ -57,8 +57,9 @@ class Suppressions:
     entries: tuple[Suppression, ...] = ()
     notices: tuple[Notice, ...] = ()
 
-    def hide(self, code: str, line: int) -> bool:
-        return any(entry.covers(code, line) for entry in self.entries)
+    def hide(self, code: str, *lines: int) -> bool:
+        """Whether a comment silences this code on one of these lines."""
+        return any(entry.covers(code, line) for line in lines for entry in self.entries)
 
     def unused(self, source: SourceText, found: Collection[tuple[str, int]]) -> Iterator[Unused]:
         """What silences nothing of all that was ``found``, as codes and lines."""
